@@ -1,0 +1,125 @@
+#include "keeper.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int write_all(int fd, const void *bytes, size_t n) {
+  const char *at = bytes;
+  while (n) {
+    ssize_t w = write(fd, at, n); /* a full disk gives a short write first, ENOSPC only on the next one */
+    if (w < 0) { if (errno == EINTR) continue; return -1; }
+    at += w;
+    n -= (size_t)w;
+  }
+  return 0;
+}
+
+static int enter(int at, const char *name, bool make) {
+  int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int fd = openat(at, name, flags);
+  if (fd < 0 && errno == ENOENT && make) {
+    if (mkdirat(at, name, 0700) < 0 && errno != EEXIST) return -1;
+    fd = openat(at, name, flags);
+  }
+  return fd;
+}
+
+/* Opens the folder that holds `path`, one component at a time and without following links below `root`, so that nobody
+   can make us write elsewhere by swapping a folder for a link. Above root links are the user's own business. */
+int open_parent(const char *root, const char *path, bool make, const char **name) {
+  size_t n = strlen(root);
+  if (strncmp(path, root, n) != 0 || path[n] != '/') { errno = EINVAL; return -1; }
+  char buffer[4096];
+  if (strlen(path) >= sizeof buffer) { errno = ENAMETOOLONG; return -1; }
+  int fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT && make) {
+    strcpy(buffer, root);
+    for (char *slash = strchr(buffer + 1, '/');; slash = strchr(slash + 1, '/')) {
+      if (slash) *slash = 0;
+      if (mkdir(buffer, 0700) < 0 && errno != EEXIST) return -1;
+      if (!slash) break;
+      *slash = '/';
+    }
+    fd = open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  }
+  strcpy(buffer, path + n + 1);
+  char *at = buffer;
+  for (char *slash; fd >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
+    *slash = 0;
+    int next = strcmp(at, "..") == 0 ? -1 : enter(fd, at, make);
+    int saved = errno;
+    close(fd);
+    fd = next;
+    errno = saved;
+  }
+  if (fd >= 0 && name) *name = path + n + 1 + (at - buffer);
+  return fd;
+}
+
+char *read_small(int dir, const char *name, size_t limit) {
+  int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return NULL;
+  char *text = must(malloc(limit + 1));
+  size_t n = 0;
+  for (ssize_t r; n < limit && (r = read(fd, text + n, limit - n)) > 0;) n += (size_t)r;
+  close(fd);
+  text[n] = 0;
+  return text;
+}
+
+int replace_file(int dir, const char *name, const char *bytes, size_t n) {
+  char tmp[300];
+  snprintf(tmp, sizeof tmp, ".%s.%d.tmp", name, (int)getpid());
+  unlinkat(dir, tmp, 0);
+  int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return -1;
+  int failed = write_all(fd, bytes, n) < 0 || fsync(fd) < 0 ? errno : 0;
+  if (close(fd) < 0 && !failed) failed = errno;
+  if (!failed && renameat(dir, tmp, dir, name) < 0) failed = errno;
+  if (failed) { unlinkat(dir, tmp, 0); errno = failed; return -1; }
+  return fsync(dir); /* the name itself must survive a power cut */
+}
+
+static bool remove_below(int dir, const char *name, dev_t device, int depth, int64_t *bytes) {
+  struct stat st;
+  if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return errno == ENOENT;
+  if (!S_ISDIR(st.st_mode)) {
+    if (st.st_nlink == 1 && S_ISREG(st.st_mode)) *bytes += (int64_t)st.st_blocks * 512;
+    return unlinkat(dir, name, 0) == 0 || errno == ENOENT;
+  }
+  if (st.st_dev != device || depth > 512) return false; /* never into another mount */
+  int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0) /* read-only folders: tools leave such caches */
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  if (!(st.st_mode & S_IWUSR)) fchmod(fd, 0700);
+  DIR *d = fdopendir(fd);
+  if (!d) { close(fd); return false; }
+  bool all = true;
+  for (struct dirent *e; (e = readdir(d));)
+    if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+      all = remove_below(fd, e->d_name, device, depth + 1, bytes) && all;
+  closedir(d);
+  return (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT) && all;
+}
+
+int64_t remove_tree(int dir, const char *name) {
+  struct stat st;
+  if (fstat(dir, &st) < 0) return -1;
+  int64_t bytes = 0;
+  return remove_below(dir, name, st.st_dev, 0, &bytes) ? bytes : -1;
+}
+
+int lease_state(const char *path) {
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return -1;
+  int state = fcntl(fd, F_SETLEASE, F_RDLCK) == 0 ? 0 : errno == EAGAIN ? 1 : -1; /* granted iff nobody writes */
+  if (state == 0) fcntl(fd, F_SETLEASE, F_UNLCK);
+  close(fd);
+  return state;
+}

@@ -1,0 +1,253 @@
+/* Follows the output files by timer: index, fdatasync, and a new file when the old one was deleted under us. The agent
+   writes to its inherited descriptor; nothing here stands between it and the kernel. */
+#include "keeper.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 4096, CHUNK = 64 * 1024, ENTRY = 32, ENTRY_LINES = 1024, ENTRY_BYTES = 1 << 20, ENTRY_MS = 100 };
+enum { SYNC_MS = 250, SYNC_BYTES = 16 << 20 };
+static _Alignas(4096) unsigned char chunk[CHUNK];
+
+static int open_output(Run *run, const char *path, bool adopt) {
+  const char *name;
+  int dir = open_parent(run->root, path, true, &name);
+  if (dir < 0) return -1;
+  int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (run->sync_always ? O_DSYNC : 0);
+  int fd = openat(dir, name, adopt ? flags : flags | O_CREAT | O_EXCL, 0600); /* never another run's file */
+  int saved = errno;
+  close(dir);
+  errno = saved;
+  return fd;
+}
+
+static void resume_index(Log *log) {
+  struct stat st, out;
+  if (fstat(log->idx, &st) < 0 || fstat(log->out.fd, &out) < 0) return;
+  int64_t whole = st.st_size / ENTRY * ENTRY;
+  if (whole != st.st_size && ftruncate(log->idx, whole) < 0) return;
+  uint64_t entry[4];
+  if (!whole || pread(log->idx, entry, ENTRY, whole - ENTRY) != ENTRY || (int64_t)entry[1] > out.st_size) return;
+  log->lines = log->entry_lines = (int64_t)entry[0];
+  log->seen = log->line_at = log->entry_at = (int64_t)entry[1];
+}
+
+bool log_open(Run *run, bool adopt) {
+  Log *log = &run->log;
+  log->out.mirror = log->err.mirror = -1;
+  log->out.fd = open_output(run, log->out.path, adopt);
+  if (log->out.fd < 0) return false;
+  log->err.fd = open_output(run, log->err.path, adopt);
+  log->idx = log->err.fd < 0 ? -1 : open_output(run, log->idx_path, adopt);
+  if (log->idx < 0 && adopt && errno == ENOENT) log->idx = open_output(run, log->idx_path, false);
+  if (log->idx < 0) return false;
+  if (adopt) resume_index(log);
+  return adopt || !run->first_line || write_all(log->out.fd, run->first_line, strlen(run->first_line)) == 0;
+}
+
+static void add_entry(Log *log, int64_t now) {
+  uint64_t entry[4] = {(uint64_t)log->lines, (uint64_t)log->line_at, (uint64_t)now, log->crc_line};
+  if (write_all(log->idx, entry, ENTRY) < 0) { /* a short write must not shift all later entries */
+    struct stat st;
+    if (fstat(log->idx, &st) == 0 && ftruncate(log->idx, st.st_size / ENTRY * ENTRY) < 0) {}
+    return;
+  }
+  log->entry_lines = log->lines;
+  log->entry_at = log->line_at;
+  log->entry_ms = now;
+  log->crc = log->crc_tail;
+}
+
+static unsigned count_newlines(const unsigned char *p, size_t n) {
+  unsigned total = 0;
+  while (n) { /* byte counters in short blocks: the compiler turns this into vector code */
+    size_t part = n < 240 ? n : 240;
+    unsigned char c = 0;
+    for (size_t i = 0; i < part; i++) c += p[i] == '\n';
+    total += c;
+    p += part;
+    n -= part;
+  }
+  return total;
+}
+
+static void advance(Log *log, const unsigned char *p, size_t n, unsigned newlines) {
+  const unsigned char *last = newlines ? memrchr(p, '\n', n) : NULL;
+  if (!last) {
+    log->crc = crc32c(log->crc, p, n);
+    log->crc_tail = crc32c(log->crc_tail, p, n);
+  } else {
+    size_t head = (size_t)(last - p) + 1;
+    log->crc = log->crc_line = crc32c(log->crc, p, head);
+    log->crc_tail = crc32c(0, last + 1, n - head);
+    log->crc = crc32c(log->crc, last + 1, n - head);
+    log->line_at = log->seen + (int64_t)head;
+    log->lines += newlines;
+  }
+  log->seen += (int64_t)n;
+}
+
+static void consume(Log *log, const unsigned char *p, size_t n, int64_t now) {
+  while (n) {
+    size_t part = n < BLOCK ? n : BLOCK;
+    unsigned newlines = count_newlines(p, part);
+    int64_t wanted = ENTRY_LINES - (log->lines - log->entry_lines);
+    bool far = log->seen + (int64_t)part - log->entry_at >= ENTRY_BYTES;
+    if (newlines && (newlines >= wanted || far)) { /* cut the block just behind the line that makes the entry due */
+      const unsigned char *at = p;
+      for (int64_t k = 1; (at = (const unsigned char *)memchr(at, '\n', (size_t)(p + part - at)) + 1), true; k++)
+        if (k == wanted || (far && log->seen + (at - p) - log->entry_at >= ENTRY_BYTES) || k == newlines) { newlines = (unsigned)k; break; }
+      part = (size_t)(at - p);
+      advance(log, p, part, newlines);
+      if (log->lines - log->entry_lines >= ENTRY_LINES || log->line_at - log->entry_at >= ENTRY_BYTES) add_entry(log, now);
+    } else {
+      advance(log, p, part, newlines);
+    }
+    p += part;
+    n -= part;
+  }
+}
+
+static void copy_to_mirror(Output *o) {
+  struct stat st;
+  if (o->mirror < 0 || fstat(o->fd, &st) < 0) return;
+  while (o->mirrored < st.st_size) {
+    ssize_t n = pread(o->fd, chunk, CHUNK, o->mirrored);
+    if (n <= 0) return;
+    ssize_t w = write(o->mirror, chunk, (size_t)n); /* a short write is taken up at the next tick */
+    if (w <= 0) return;
+    o->mirrored += w;
+  }
+}
+
+/* fdatasync may take a second on a busy disk; in its own thread it delays no exit fact and no stop. */
+static struct { pthread_mutex_t lock; pthread_cond_t wake; int fd[2]; bool wanted; } syncer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {-1, -1}, false};
+
+static void *sync_loop(void *unused) {
+  (void)unused;
+  for (;;) {
+    pthread_mutex_lock(&syncer.lock);
+    while (!syncer.wanted) pthread_cond_wait(&syncer.wake, &syncer.lock);
+    syncer.wanted = false;
+    int out = syncer.fd[0], err = syncer.fd[1];
+    pthread_mutex_unlock(&syncer.lock);
+    fdatasync(out);
+    fdatasync(err);
+  }
+  return NULL;
+}
+
+void log_sync_start(Run *run) {
+  if (run->sync_none || run->sync_always) return;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 * 1024);
+  pthread_t thread;
+  run->log.sync = pthread_create(&thread, &attributes, sync_loop, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+}
+
+static void sync_when_due(Log *log, int64_t now) {
+  int64_t size = log->out.size + log->err.size, grown = size - log->synced_size;
+  if (!log->sync || grown <= 0 || (grown < SYNC_BYTES && now - log->synced_ms < SYNC_MS)) return;
+  log->synced_size = size;
+  log->synced_ms = now;
+  pthread_mutex_lock(&syncer.lock);
+  syncer.fd[0] = log->out.mirror >= 0 ? log->out.mirror : log->out.fd;
+  syncer.fd[1] = log->err.mirror >= 0 ? log->err.mirror : log->err.fd;
+  syncer.wanted = true;
+  pthread_cond_signal(&syncer.wake);
+  pthread_mutex_unlock(&syncer.lock);
+}
+
+bool log_follow(Run *run, bool whole) {
+  Log *log = &run->log;
+  struct stat out, err;
+  if (fstat(log->out.fd, &out) < 0 || fstat(log->err.fd, &err) < 0) return false;
+  bool grew = out.st_size > log->out.size || err.st_size > log->err.size;
+  log->out.size = out.st_size;
+  log->err.size = err.st_size;
+  int64_t now = wall_ms();
+  if (out.st_size < log->seen) { /* somebody cut the file: what is there now is indexed anew */
+    if (ftruncate(log->idx, 0) < 0) {}
+    log->seen = log->lines = log->line_at = log->entry_lines = log->entry_at = 0;
+    log->crc = log->crc_line = log->crc_tail = 0;
+  }
+  int64_t budget = whole ? INT64_MAX : 64 << 20;
+  while (log->seen < out.st_size && budget > 0) {
+    int64_t left = out.st_size - log->seen;
+    ssize_t n = pread(log->out.fd, chunk, left < CHUNK ? (size_t)left : CHUNK, log->seen);
+    if (n <= 0) break;
+    consume(log, chunk, (size_t)n, now);
+    budget -= n;
+  }
+  if (log->line_at > log->entry_at && (whole || now - log->entry_ms >= ENTRY_MS)) add_entry(log, now);
+  if (log->mirrored) { copy_to_mirror(&log->out); copy_to_mirror(&log->err); }
+  sync_when_due(log, mono_ms());
+  return grew || log->seen < out.st_size;
+}
+
+void log_finish(Run *run) {
+  Log *log = &run->log;
+  log_follow(run, true);
+  if (run->sync_none) return;
+  fdatasync(log->out.mirror >= 0 ? log->out.mirror : log->out.fd);
+  fdatasync(log->err.mirror >= 0 ? log->err.mirror : log->err.fd);
+}
+
+static bool same_file(const char *path, int fd) {
+  struct stat a, b;
+  return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static bool is_missing(const char *path) {
+  struct stat st;
+  return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool mirror_again(Run *run, Output *o) {
+  int current = o->mirror >= 0 ? o->mirror : o->fd;
+  if (same_file(o->path, current) || !is_missing(o->path)) return false; /* another file at our name is left alone */
+  int fd = open_output(run, o->path, false);
+  if (fd < 0) return false;
+  o->mirror = fd; /* the old one stays open: the sync thread may be using it */
+  o->mirrored = 0;
+  copy_to_mirror(o);
+  return true;
+}
+
+void log_guard(Run *run) {
+  Log *log = &run->log;
+  bool remade = mirror_again(run, &log->out);
+  remade = mirror_again(run, &log->err) || remade;
+  if (remade) log->mirrored = true;
+  if (!same_file(log->idx_path, log->idx) && is_missing(log->idx_path)) {
+    int fd = open_output(run, log->idx_path, false);
+    if (fd >= 0) {
+      for (int64_t at = 0, n; (n = pread(log->idx, chunk, CHUNK, at)) > 0; at += n)
+        if (write_all(fd, chunk, (size_t)n) < 0) break;
+      close(log->idx);
+      log->idx = fd;
+    }
+  }
+  if (run->dir_fd >= 0 && same_file(run->dir, run->dir_fd)) return;
+  char inside[4200];
+  snprintf(inside, sizeof inside, "%s/x", run->dir);
+  int fd = open_parent(run->root, inside, true, NULL);
+  if (fd < 0) return;
+  if (run->dir_fd >= 0) close(run->dir_fd);
+  run->dir_fd = fd;
+  for (size_t i = 0; i < run->n_facts; i++) run->facts[i].dirty = !run->facts[i].absent;
+  for (size_t i = 0; i < run->keeps.n; i++) {
+    const char *name;
+    int dir = is_missing(run->keeps.at[i]) ? open_parent(run->root, run->keeps.at[i], true, &name) : -1;
+    if (dir < 0) continue;
+    replace_file(dir, name, run->kept_text.at[i], strlen(run->kept_text.at[i]));
+    close(dir);
+  }
+}

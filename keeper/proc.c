@@ -1,0 +1,195 @@
+#include "keeper.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static ssize_t slurp(const char *path, char *out, size_t cap) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  size_t n = 0;
+  ssize_t r = 0;
+  while (n < cap - 1 && (r = read(fd, out + n, cap - 1 - n)) > 0) n += (size_t)r;
+  close(fd);
+  if (r < 0 && n == 0) return -1;
+  out[n] = 0;
+  return (ssize_t)n;
+}
+
+bool proc_read(pid_t pid, Proc *out) {
+  char path[64], text[1024];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  if (slurp(path, text, sizeof text) <= 0) return false;
+  char *open = strchr(text, '('), *close = strrchr(text, ')'); /* a name may hold spaces and brackets */
+  if (!open || !close || close < open) return false;
+  memset(out, 0, sizeof *out);
+  out->pid = pid;
+  size_t n = 0;
+  for (char *c = open + 1; c < close && n < sizeof out->name - 1; c++)
+    out->name[n++] = *c >= 0x20 && *c < 0x7f ? *c : '?';
+  char state;
+  int parent, threads;
+  unsigned long long start;
+  if (sscanf(close + 2, "%c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
+             &state, &parent, &threads, &start) != 4) return false;
+  out->state = state;
+  out->parent = parent;
+  out->threads = threads;
+  out->start = start;
+  return true;
+}
+
+uid_t proc_uid(pid_t pid) {
+  char path[64];
+  struct stat st;
+  snprintf(path, sizeof path, "/proc/%d", (int)pid);
+  return stat(path, &st) == 0 ? st.st_uid : (uid_t)-1;
+}
+
+static void each_number(char *text, void (*each)(void *, pid_t), void *context) {
+  for (char *at = text, *end; *at; at = end) {
+    long pid = strtol(at, &end, 10);
+    if (end == at) break;
+    if (pid > 0) each(context, (pid_t)pid);
+    while (*end == ' ' || *end == '\n') end++;
+  }
+}
+
+static void read_children(pid_t pid, pid_t thread, void (*each)(void *, pid_t), void *context) {
+  char path[80];
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  Text t = {0};
+  char part[4096];
+  for (ssize_t r; (r = read(fd, part, sizeof part)) > 0;) text_bytes(&t, part, (size_t)r);
+  close(fd);
+  if (t.at) each_number(t.at, each, context);
+  text_free(&t);
+}
+
+void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context) {
+  if (p->threads <= 1) { read_children(p->pid, p->pid, each, context); return; }
+  char path[64]; /* a child belongs to the thread that forked it: Codex forks from worker threads */
+  snprintf(path, sizeof path, "/proc/%d/task", (int)p->pid);
+  DIR *d = opendir(path);
+  if (!d) return;
+  for (struct dirent *e; (e = readdir(d));)
+    if (isdigit((unsigned char)e->d_name[0])) read_children(p->pid, (pid_t)atoi(e->d_name), each, context);
+  closedir(d);
+}
+
+static char *read_environ(pid_t pid, size_t *n) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return NULL;
+  Text t = {0};
+  char part[8192];
+  for (ssize_t r; t.len < 4u << 20 && (r = read(fd, part, sizeof part)) > 0;) text_bytes(&t, part, (size_t)r);
+  close(fd);
+  *n = t.len;
+  return t.at;
+}
+
+bool proc_holds(pid_t pid, const char *nonce) {
+  size_t n = 0;
+  char *env = read_environ(pid, &n);
+  bool found = env && memmem(env, n, nonce, strlen(nonce)) != NULL;
+  free(env);
+  return found;
+}
+
+static const char *variable(const char *env, size_t n, const char *name) {
+  size_t k = strlen(name);
+  for (const char *at = env; at < env + n; at += strlen(at) + 1)
+    if (strncmp(at, name, k) == 0 && at[k] == '=') return at + k + 1;
+  return NULL;
+}
+
+/* Is `name` (agent.run) an active run of this workspace whose claim holds this nonce? With pid: made by that process? */
+static bool run_is_active(const char *root, const char *name, const char *nonce, const Proc *keeper) {
+  if (strlen(name) > 96 || strlen(nonce) != 32) return false;
+  for (const char *c = name; *c; c++)
+    if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && !strchr("_-.", *c)) return false;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/active/%s", root, name);
+  char *folder = read_small(AT_FDCWD, path, 512);
+  if (!folder) return false;
+  folder[strcspn(folder, "\n")] = 0;
+  bool yes = false;
+  static const char *const claims[] = {"claim", "adopt.json"};
+  for (int i = 0; i < 2 && !yes && !strstr(folder, ".."); i++) {
+    snprintf(path, sizeof path, "%s/%.500s/%s", root, folder, claims[i]);
+    char *claim = read_small(AT_FDCWD, path, 1024);
+    yes = claim && json_has(claim, "nonce", nonce) &&
+          (!keeper || (json_int(claim, "pid", -1) == keeper->pid && json_int(claim, "start_ticks", -1) == (int64_t)keeper->start));
+    free(claim);
+  }
+  free(folder);
+  return yes;
+}
+
+/* The other run that a process belongs to, as its keeper or by its environment: such a process is never ours to end. */
+char *proc_run_name(pid_t pid, const char *root, const char *own_nonce, bool *keeper) {
+  Proc p;
+  *keeper = false;
+  if (!root || !proc_read(pid, &p)) return NULL;
+  if (strcmp(p.name, "midwatch-keeper") == 0) {
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    ssize_t n = slurp(path, text, sizeof text);
+    const char *part[4] = {0};
+    int parts = 0;
+    for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
+    if (parts == 4 && strcmp(part[3], own_nonce) && run_is_active(root, part[2], part[3], &p)) {
+      *keeper = true;
+      return must(strdup(part[2]));
+    }
+  }
+  size_t n = 0;
+  char *env = read_environ(pid, &n), *name = NULL;
+  const char *nonce = env ? variable(env, n, "MIDWATCH_NONCE") : NULL;
+  const char *agent = env ? variable(env, n, "MIDWATCH_AGENT") : NULL, *run = env ? variable(env, n, "MIDWATCH_RUN") : NULL;
+  if (nonce && agent && run && strcmp(nonce, own_nonce) && strlen(agent) < 65 && strlen(run) < 12) {
+    char full[96];
+    snprintf(full, sizeof full, "%s.%s", agent, run);
+    if (run_is_active(root, full, nonce, NULL)) name = must(strdup(full));
+  }
+  free(env);
+  return name;
+}
+
+int proc_signal(const Proc *p, int sig) {
+  if (p->pid <= 1) return EPERM;
+  int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+  if (fd < 0 && errno != ENOSYS) return errno;
+  Proc now; /* opened first, verified after: from here on the descriptor cannot mean another process */
+  int result = 0;
+  if (!proc_read(p->pid, &now) || now.start != p->start) result = ESRCH;
+  else if (fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 : kill(p->pid, sig) < 0) result = errno;
+  if (fd >= 0) close(fd);
+  return result;
+}
+
+void proc_each(void (*each)(void *, pid_t), void *context) {
+  DIR *d = opendir("/proc");
+  if (!d) return;
+  for (struct dirent *e; (e = readdir(d));)
+    if (isdigit((unsigned char)e->d_name[0])) each(context, (pid_t)atoi(e->d_name));
+  closedir(d);
+}
+
+void host_identity(char boot[64], char ns[32]) {
+  if (slurp("/proc/sys/kernel/random/boot_id", boot, 64) < 0) boot[0] = 0;
+  boot[strcspn(boot, "\n")] = 0;
+  struct stat st;
+  snprintf(ns, 32, "%llu", stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long long)st.st_ino : 0ULL);
+}

@@ -1,0 +1,118 @@
+#include "keeper.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void *must(void *p) {
+  if (!p) { static const char m[] = "midwatch-keeper: out of memory\n"; if (write(2, m, sizeof m - 1) < 0) {} _exit(5); }
+  return p;
+}
+
+static void reserve(Text *t, size_t more) {
+  if (t->len + more + 1 <= t->cap) return;
+  size_t cap = t->cap ? t->cap : 256;
+  while (cap < t->len + more + 1) cap *= 2;
+  t->at = must(realloc(t->at, cap));
+  t->cap = cap;
+}
+
+void text_bytes(Text *t, const void *bytes, size_t n) {
+  reserve(t, n);
+  memcpy(t->at + t->len, bytes, n);
+  t->len += n;
+  t->at[t->len] = 0;
+}
+
+void text_add(Text *t, const char *format, ...) {
+  va_list a, b;
+  va_start(a, format);
+  va_copy(b, a);
+  int n = vsnprintf(NULL, 0, format, a);
+  va_end(a);
+  if (n > 0) {
+    reserve(t, (size_t)n);
+    vsnprintf(t->at + t->len, (size_t)n + 1, format, b);
+    t->len += (size_t)n;
+  }
+  va_end(b);
+}
+
+void text_json(Text *t, const char *s) {
+  if (!s) { text_add(t, "null"); return; }
+  text_bytes(t, "\"", 1);
+  for (const unsigned char *c = (const unsigned char *)s; *c; c++) {
+    if (*c == '"' || *c == '\\') text_add(t, "\\%c", *c);
+    else if (*c < 0x20 || *c == 0x7f) text_add(t, "\\u%04x", *c);
+    else text_bytes(t, c, 1);
+  }
+  text_bytes(t, "\"", 1);
+}
+
+void text_clear(Text *t) { t->len = 0; if (t->at) t->at[0] = 0; }
+void text_free(Text *t) { free(t->at); *t = (Text){0}; }
+
+void list_add(List *l, const char *s) {
+  l->at = must(realloc(l->at, (l->n + 2) * sizeof *l->at));
+  l->at[l->n++] = must(strdup(s));
+  l->at[l->n] = NULL;
+}
+
+static const char *json_value(const char *json, const char *key) {
+  char quoted[64];
+  snprintf(quoted, sizeof quoted, "\"%s\":", key);
+  const char *at = json ? strstr(json, quoted) : NULL;
+  if (!at) return NULL;
+  at += strlen(quoted);
+  while (*at == ' ') at++;
+  return at;
+}
+
+int64_t json_int(const char *json, const char *key, int64_t otherwise) {
+  const char *at = json_value(json, key);
+  if (!at) return otherwise;
+  char *end;
+  errno = 0;
+  long long v = strtoll(at, &end, 10);
+  return end == at || errno ? otherwise : v;
+}
+
+bool json_has(const char *json, const char *key, const char *value) {
+  const char *at = json_value(json, key);
+  size_t n = strlen(value);
+  return at && *at == '"' && strncmp(at + 1, value, n) == 0 && at[1 + n] == '"';
+}
+
+static int64_t clock_ms(clockid_t id) {
+  struct timespec ts;
+  clock_gettime(id, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+int64_t mono_ms(void) { return clock_ms(CLOCK_MONOTONIC); }
+int64_t wall_ms(void) { return clock_ms(CLOCK_REALTIME); }
+
+void iso_time(int64_t ms, char out[32]) {
+  time_t s = (time_t)(ms / 1000);
+  struct tm tm;
+  gmtime_r(&s, &tm);
+  char day[24];
+  strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+  snprintf(out, 32, "%s.%03dZ", day, (int)(ms % 1000));
+}
+
+const char *signal_name(int sig) {
+  const char *abbreviation = sigabbrev_np(sig);
+  static char name[16];
+  if (abbreviation) snprintf(name, sizeof name, "SIG%s", abbreviation);
+  else snprintf(name, sizeof name, "SIG%d", sig); /* real-time signals have no name */
+  return name;
+}
+
+const char *errno_name(int e) {
+  const char *name = strerrorname_np(e);
+  return name ? name : "EUNKNOWN";
+}
