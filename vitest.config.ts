@@ -1,0 +1,34 @@
+import { defineConfig } from "vitest/config";
+
+const shared = { setupFiles: ["test/support/warnings.ts"] };
+
+export default defineConfig({
+  test: {
+    passWithNoTests: true,
+    globalSetup: ["test/support/keeper.ts"],
+    projects: [
+      { test: { ...shared, name: "unit", include: ["src/**/*.test.ts"] } },
+      {
+        test: {
+          ...shared,
+          name: "integration",
+          include: ["test/*.test.ts", "test/integration/**/*.test.ts"],
+          testTimeout: 30_000,
+        },
+      },
+      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 30_000 } },
+      {
+        test: {
+          ...shared,
+          name: "fault",
+          include: ["test/fault/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+          // Alone: the others must not load the machine while time and disk are being measured.
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
