@@ -110,6 +110,15 @@ int main(int argc, char **argv) {
     printf("%lld\n", (long long)bytes);
     return bytes < 0;
   }
+  if (argc == 2 && strcmp(argv[1], "probe") == 0) { /* which tier a run started from here would get */
+    char nonce[33];
+    snprintf(nonce, sizeof nonce, "%032x", (unsigned)getpid());
+    Cgroup g = {0};
+    bool made = cgroup_make(&g, nonce);
+    if (made) cgroup_remove(&g);
+    puts(made ? "cgroup" : "subreaper");
+    return 0;
+  }
   if (argc == 2 && strcmp(argv[1], "--version") == 0) { puts("midwatch-keeper 1"); return 0; }
   fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, lease, rmtree.\n", stderr);
   return 2;

@@ -1,0 +1,65 @@
+/** The facts of one run as they are on disk now. A fact that is missing or torn is undefined; nothing here throws. */
+import type {
+  ClaimFact,
+  CleanupFact,
+  DoneFact,
+  ExitFact,
+  HoldFact,
+  IntentFact,
+  StartFact,
+  StopFact,
+  StuckFact,
+} from "../core/types.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import { readJson } from "../disk/replace.ts";
+import { type Host, isKeeper } from "../process/identity.ts";
+
+export interface Facts {
+  intent: IntentFact | undefined;
+  claim: ClaimFact | undefined;
+  start: StartFact | undefined;
+  stop: StopFact | undefined;
+  hold: HoldFact | undefined;
+  exit: ExitFact | undefined;
+  stuck: StuckFact | undefined;
+  done: DoneFact | undefined;
+  cleanup: CleanupFact | undefined;
+  /** The keeper that took over after the first one was killed. */
+  adopter: ClaimFact | undefined;
+}
+
+export function readFacts(paths: RunPaths): Facts {
+  const read = <T>(path: string): T | undefined => readJson<T>(path).value;
+  const done = read<DoneFact>(paths.done);
+  return {
+    intent: read(paths.intent),
+    claim: read(paths.claim),
+    start: read(paths.start),
+    stop: read(paths.stop),
+    exit: read(paths.exit),
+    done,
+    cleanup: done && read(paths.cleanup),
+    hold: done ? undefined : read(paths.hold),
+    stuck: done ? undefined : read(paths.stuck),
+    adopter: done ? undefined : read(paths.adopt),
+  };
+}
+
+/** Where the run's processes live; a record from another boot or pid namespace matches no process here. */
+export function hostOf(facts: Facts): Host | undefined {
+  return facts.start ?? facts.intent;
+}
+
+/** The keeper that owns the run, if it lives. */
+export function livingKeeper(facts: Facts): ClaimFact | undefined {
+  return facts.claim?.by === "keeper" ? ifAlive(facts, facts.claim) : undefined;
+}
+
+export function livingAdopter(facts: Facts): ClaimFact | undefined {
+  return ifAlive(facts, facts.adopter);
+}
+
+function ifAlive(facts: Facts, claim: ClaimFact | undefined): ClaimFact | undefined {
+  const where = hostOf(facts);
+  return claim && where && isKeeper(claim, claim.nonce, where) ? claim : undefined;
+}

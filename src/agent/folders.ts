@@ -1,0 +1,42 @@
+/** The whole workspace read from its folders: what the registry is rebuilt from. */
+import { readdirSync } from "node:fs";
+import { isAgentId, isTaskId } from "../core/ids.ts";
+import type { TaskFact } from "../core/types.ts";
+import type { Layout } from "../disk/layout.ts";
+import { readJson } from "../disk/replace.ts";
+import type { AgentRow, Contents, FileRow, RunRow, TaskRow } from "../registry/registry.ts";
+import { readFacts } from "./facts.ts";
+import { agentRow, runRow, trackedFiles } from "./record.ts";
+
+export function readFolders(layout: Layout): Contents {
+  const tasks: TaskRow[] = [];
+  const agents: AgentRow[] = [];
+  const runs: RunRow[] = [];
+  const files: FileRow[] = [];
+  for (const task of names(layout.root).filter(isTaskId)) {
+    const fact = readJson<TaskFact>(layout.task(task).fact).value;
+    if (fact) tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact } });
+    for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
+      const numbers = names(layout.agent(task, agent).runs).map(Number).filter(Number.isSafeInteger);
+      const known = numbers
+        .sort((a, b) => a - b)
+        .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
+        .filter(({ facts }) => facts.intent !== undefined);
+      const newest = known.at(-1);
+      const first = known[0]?.facts.intent;
+      if (!newest || !first) continue;
+      agents.push(agentRow(first));
+      for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
+      for (const file of trackedFiles(layout, task, agent)) files.push({ ...file, agent, run: newest.run });
+    }
+  }
+  return { tasks, agents, runs, files };
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

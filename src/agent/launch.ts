@@ -1,0 +1,181 @@
+/**
+ * Starting one run: reserve (registry), folders, active mark, intent, keeper. In this order, each step durable before the
+ * next, so that whoever comes after a crash finds either nothing or everything needed to finish or give up the launch.
+ */
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import { iso } from "../core/time.ts";
+import type { IntentFact, StartFact } from "../core/types.ts";
+import { makeFolder, removeFile } from "../disk/inside.ts";
+import { createExclusive, replace, replaceFast } from "../disk/replace.ts";
+import { readProcess } from "../process/identity.ts";
+import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
+import type { AgentRow, RunRow } from "../registry/registry.ts";
+import { type Context, catchUp, withWriter } from "./context.ts";
+import { readFacts } from "./facts.ts";
+import { agentRow, runRow } from "./record.ts";
+import { writeView } from "./view.ts";
+
+export interface Launched {
+  row: RunRow;
+  start: StartFact | undefined;
+  /** Why there is no running agent, in one sentence. */
+  problem: string | undefined;
+}
+
+export interface LaunchPlan {
+  intent: IntentFact;
+  /** Run 2 and later begin with the restart marker. */
+  firstLine?: string;
+  /** Made between the reservation and the intent: task.json, the move of the former run's files. */
+  prepare(): void;
+}
+
+export async function launch(context: Context, plan: LaunchPlan): Promise<Launched> {
+  const { layout } = context;
+  const { agent, task, run, nonce } = plan.intent;
+  const step = context.onStep ?? (() => undefined);
+  const paths = layout.run(task, agent, run);
+  reserve(context, agentRow(plan.intent), plan.intent);
+  step("reserved");
+  try {
+    plan.prepare();
+    makeFolder(layout.root, layout.task(task).logs);
+    makeFolder(layout.root, paths.dir);
+    step("folders");
+    if (plan.intent.prompt !== null) replace(layout.agent(task, agent).prompt, plan.intent.prompt);
+    createExclusive(layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
+    step("active");
+    replace(paths.intent, `${JSON.stringify(plan.intent)}\n`);
+    step("intent");
+  } catch (error) {
+    undo(context, plan.intent);
+    throw error;
+  }
+  let answer: KeeperAnswer;
+  try {
+    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(context, plan), context.env);
+  } catch (error) {
+    // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
+    giveUp(context, plan.intent, toMidwatchError(error).message);
+    throw error;
+  }
+  step("answered");
+  const row = runRow(layout, task, agent, run, readFacts(paths), true);
+  const started = "start" in answer ? answer.start : undefined;
+  replaceFast(layout.agent(task, agent).deploy, `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`);
+  catchUp(context, (registry) => registry.putRun(row));
+  writeView(context, task);
+  return { row, start: started, problem: problemOf(answer, plan.intent) };
+}
+
+function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
+  const { layout } = context;
+  const blank: RunRow = {
+    ...runRow(
+      layout,
+      intent.task,
+      intent.agent,
+      intent.run,
+      readFacts(layout.run(intent.task, intent.agent, intent.run)),
+      true,
+    ),
+    nonce: intent.nonce,
+    phase: "intended",
+    outcome: null,
+    created_at: intent.created_at,
+  };
+  withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
+}
+
+/** Declares that a run will never start. False when a keeper has claimed it first. */
+export function giveUp(context: Context, intent: IntentFact, why: string): boolean {
+  const self = readProcess(process.pid);
+  const claim = {
+    by: "launcher",
+    pid: process.pid,
+    start_ticks: self?.start_ticks ?? 0,
+    nonce: intent.nonce,
+    why,
+    at: iso(),
+  };
+  return createExclusive(context.layout.run(intent.task, intent.agent, intent.run).claim, `${JSON.stringify(claim)}\n`);
+}
+
+/** The launch failed before its intent was written: nothing can have started, and no trace is left. */
+function undo(context: Context, { agent, task, run }: IntentFact): void {
+  removeFile(context.layout.root, context.layout.activeMark(agent, run));
+  removeFile(context.layout.root, context.layout.agent(task, agent).prompt);
+  catchUp(context, (registry) => registry.deleteRun(agent, run));
+}
+
+export function commonOrders(context: Context, intent: IntentFact): Order[] {
+  const { layout } = context;
+  const paths = layout.run(intent.task, intent.agent, intent.run);
+  const files = layout.agent(intent.task, intent.agent);
+  return [
+    ["dir", paths.dir],
+    ["root", layout.root],
+    ["log", files.log],
+    ["err", files.stderr],
+    ["idx", files.index],
+    ["events", layout.events],
+    ["remove", files.prompt],
+    ["keep", paths.intent],
+    ["keep", layout.task(intent.task).fact],
+    ["keep", layout.activeMark(intent.agent, intent.run)],
+    ["tier", intent.tier],
+    ["sync", intent.sync],
+    ["grace_ms", intent.grace_ms],
+    ["output_limit", intent.limits.output_bytes],
+    ["disk_floor", intent.disk.floor_bytes],
+    ["disk_policy", intent.disk.policy],
+  ];
+}
+
+function runOrders(context: Context, { intent, firstLine }: LaunchPlan): Order[] {
+  const orders = commonOrders(context, intent);
+  orders.push(["cwd", intent.cwd]);
+  if (intent.stdin !== null) orders.push(["stdin", intent.stdin]);
+  if (firstLine !== undefined) orders.push(["first_line", firstLine]);
+  for (const argument of intent.argv) orders.push(["arg", argument]);
+  orders.push(
+    ["env", `MIDWATCH_WORKSPACE=${context.layout.root}`],
+    ["env", `MIDWATCH_AGENT=${intent.agent}`],
+    ["env", `MIDWATCH_RUN=${intent.run}`],
+  );
+  return orders;
+}
+
+function problemOf(answer: KeeperAnswer, intent: IntentFact): string | undefined {
+  if ("error" in answer)
+    return answer.error.code === "CLAIMED" ? "Another process gave this launch up." : answer.error.message;
+  const failed = "start" in answer ? answer.start.exec_error : undefined;
+  if (!failed) return undefined;
+  const what =
+    { exec: `execute ${intent.argv[0]}`, cwd: `enter ${intent.cwd}`, stdin: `open ${intent.stdin}` }[failed.what] ??
+    `open its ${failed.what}`;
+  return `The keeper could not ${what}: ${failed.name}.`;
+}
+
+function deployRecord(intent: IntentFact, start: StartFact | undefined): object {
+  const { agent, task, run, driver, argv, cwd, created_at } = intent;
+  return {
+    agent,
+    task,
+    run,
+    driver,
+    argv,
+    cwd,
+    created_at,
+    keeper: start?.keeper ?? null,
+    main: start?.main ?? null,
+    started_at: start?.started_at ?? null,
+  };
+}
+
+export function launchFailed(launched: Launched): MidwatchError {
+  return new MidwatchError("LAUNCH_FAILED", launched.problem ?? "The agent did not start.", {
+    hint: `midwatch show ${launched.row.agent}`,
+    data: { agent: launched.row.agent },
+  });
+}

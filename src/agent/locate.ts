@@ -1,0 +1,53 @@
+/** From what a person typed to one agent and its newest run. */
+import { MidwatchError } from "../core/errors.ts";
+import { AGENT_ID, type AgentId, parseAgentId, quote } from "../core/ids.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import type { Listed } from "../registry/registry.ts";
+import { type Context, withReader } from "./context.ts";
+import { type Facts, readFacts } from "./facts.ts";
+
+export interface Located {
+  listed: Listed;
+  paths: RunPaths;
+  facts: Facts;
+}
+
+/** An id, a unique prefix of one, or (inside a run) nothing at all. */
+export function resolveId(context: Context, text: string | undefined): AgentId {
+  const asked = text ?? context.env["MIDWATCH_AGENT"];
+  if (asked === undefined || asked === "") {
+    throw new MidwatchError("USAGE", "Which agent? No id was given.", {
+      hint: "`midwatch ls` lists them; a unique beginning is enough.",
+    });
+  }
+  if (!AGENT_ID.test(asked)) parseAgentId(asked);
+  return withReader(context, (registry) => {
+    if (registry.get(asked as AgentId)) return asked as AgentId;
+    const found = registry.findByPrefix(asked);
+    const [only] = found;
+    if (only !== undefined && found.length === 1) return only;
+    if (found.length > 1) {
+      throw new MidwatchError(
+        "AMBIGUOUS_ID",
+        `${quote(asked)} could be ${found.slice(0, 3).join(", ")}${found.length > 3 ? " ..." : ""}.`,
+        {
+          hint: "Write more of the id.",
+          data: { found },
+        },
+      );
+    }
+    throw new MidwatchError("NOT_FOUND_AGENT", `There is no agent ${quote(asked)} in ${context.layout.root}.`, {
+      hint: "`midwatch ls --all` lists them.",
+    });
+  });
+}
+
+export function locate(context: Context, agent: AgentId): Located {
+  const listed = withReader(context, (registry) => registry.get(agent));
+  if (listed === undefined)
+    throw new MidwatchError("NOT_FOUND_AGENT", `There is no agent ${quote(agent)}.`, {
+      hint: "`midwatch ls --all` lists them.",
+    });
+  const paths = context.layout.run(listed.agent.task, agent, listed.run.run);
+  return { listed, paths, facts: readFacts(paths) };
+}

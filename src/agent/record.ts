@@ -1,0 +1,154 @@
+/** Rows and records of one run, made from its facts and its files. The registry stores what is computed here. */
+import { createHash } from "node:crypto";
+import { readFileSync, type Stats, statSync } from "node:fs";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import type { FileKind, IntentFact, ListRecord, Member, RunSummary, TrackedFile } from "../core/types.ts";
+import type { Layout } from "../disk/layout.ts";
+import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
+import type { Facts } from "./facts.ts";
+import { phaseNow } from "./observe.ts";
+import { outcomeOf } from "./state.ts";
+
+/** A file above this size is hashed when it is archived, not each time somebody looks. */
+const HASH_MAX_BYTES = 1 << 20;
+
+export function agentRow(intent: IntentFact): AgentRow {
+  const { agent, task, driver, role, name, parent, depth, created_at } = intent;
+  return { id: agent, task, driver, role, name, parent, depth, created_at };
+}
+
+export function runRow(
+  layout: Layout,
+  task: TaskId,
+  agent: AgentId,
+  run: number,
+  facts: Facts,
+  newest: boolean,
+  alive: Member[] | null = null,
+): RunRow {
+  const phase = phaseNow(facts);
+  const log = logOf(layout, task, agent, run, newest);
+  const file = stat(log);
+  const { intent, claim, start, exit, done, hold } = facts;
+  return {
+    agent,
+    run,
+    nonce: intent?.nonce ?? claim?.nonce ?? "",
+    phase,
+    outcome: outcomeOf(facts, phase),
+    guarantee: done?.guarantee ?? start?.guarantee ?? null,
+    verdict: null,
+    alive: phase === "lost" ? alive : null,
+    hold: phase === "running" || phase === "lost" ? (hold ?? null) : null,
+    pid: start?.main?.pid ?? null,
+    keeper_pid: start?.keeper.pid ?? null,
+    log,
+    bytes: file?.size ?? done?.log_bytes ?? 0,
+    last_output_at: file && file.size > 0 ? iso(Math.trunc(file.mtimeMs)) : null,
+    created_at: intent?.created_at ?? claim?.at ?? iso(0),
+    started_at: start && !start.exec_error ? start.started_at : null,
+    ended_at:
+      exit?.ended_at ?? done?.ended_at ?? (phase === "launch_failed" ? (start?.started_at ?? claim?.at ?? null) : null),
+    exit_code: exit?.code ?? null,
+    exit_signal: exit?.signal ?? null,
+    tokens: null,
+    cost_usd: null,
+  };
+}
+
+/** The newest run's log is in logs/; an earlier one was moved to archive/ before the next run began. */
+export function logOf(
+  layout: Layout,
+  task: TaskId,
+  agent: AgentId,
+  run: number,
+  newest: boolean,
+  stderr = false,
+): string {
+  const current = layout.agent(task, agent)[stderr ? "stderr" : "log"];
+  if (newest) return current;
+  const moved = layout.run(task, agent, run)[stderr ? "archivedStderr" : "archivedLog"];
+  return moved;
+}
+
+export function listRecord({ agent, run }: Listed): ListRecord {
+  return {
+    agent: agent.id,
+    task: agent.task,
+    driver: agent.driver,
+    role: agent.role,
+    parent: agent.parent,
+    run: run.run,
+    phase: run.phase,
+    outcome: run.outcome,
+    guarantee: run.guarantee,
+    verdict: run.verdict,
+    alive: run.alive,
+    hold: run.hold,
+    log: run.log,
+    bytes: run.bytes,
+    last_output_at: run.last_output_at,
+    started_at: run.started_at,
+    ended_at: run.ended_at,
+    exit: { code: run.exit_code, signal: run.exit_signal },
+    tokens: run.tokens,
+    cost_usd: run.cost_usd,
+  };
+}
+
+export function runSummary(row: RunRow): RunSummary {
+  const { run, phase, outcome, pid, started_at, ended_at, log, bytes } = row;
+  return {
+    run,
+    phase,
+    outcome,
+    pid,
+    started_at,
+    ended_at,
+    exit: { code: row.exit_code, signal: row.exit_signal },
+    log,
+    bytes,
+  };
+}
+
+/** Every file that midwatch keeps for an agent, present or not; bytes is null for one that is not there. */
+export function trackedFiles(layout: Layout, task: TaskId, agent: AgentId): TrackedFile[] {
+  const paths = layout.agent(task, agent);
+  const kinds: [FileKind, string][] = [
+    ["prompt", paths.prompt],
+    ["log", paths.log],
+    ["stderr", paths.stderr],
+    ["index", paths.index],
+    ["deploy", paths.deploy],
+    ["progress", paths.progress],
+    ["findings", paths.findings],
+  ];
+  return kinds.map(([kind, path]) => {
+    const file = stat(path);
+    return {
+      path,
+      kind,
+      bytes: file?.size ?? null,
+      created_at: file ? iso(Math.trunc(file.birthtimeMs)) : null,
+      sha256: file ? smallHash(path, file.size) : null,
+    };
+  });
+}
+
+export function smallHash(path: string, bytes: number): string | null {
+  if (bytes > HASH_MAX_BYTES) return null;
+  try {
+    return createHash("sha256").update(readFileSync(path)).digest("hex");
+  } catch {
+    return null;
+  }
+}
+
+export function stat(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}

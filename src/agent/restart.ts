@@ -1,0 +1,65 @@
+/** The next run of an agent: the former run's files move to archive/, then the same intent is launched under a new number. */
+import { MidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import { newNonce } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import { ENDED_PHASES, type IntentFact } from "../core/types.ts";
+import { preflight } from "../disk/free-space.ts";
+import { linkMove } from "../disk/inside.ts";
+import { assertWritable } from "../disk/workspace.ts";
+import { host } from "../process/identity.ts";
+import { type Context, catchUp } from "./context.ts";
+import { readFacts } from "./facts.ts";
+import { assertCommand, assertFolder } from "./find-command.ts";
+import { type Launched, launch } from "./launch.ts";
+import { locate } from "./locate.ts";
+import { phaseNow } from "./observe.ts";
+import { runRow } from "./record.ts";
+
+export async function restart(context: Context, agent: AgentId): Promise<Launched> {
+  const { config, layout } = context;
+  const { listed, facts, paths } = locate(context, agent);
+  const former = facts.intent;
+  const phase = phaseNow(facts);
+  if (!former)
+    throw new MidwatchError("NOT_FOUND_RUN", `${agent} has no run to repeat.`, {
+      hint: "`midwatch run` starts a new agent.",
+    });
+  if (!ENDED_PHASES.includes(phase)) {
+    throw new MidwatchError("REFUSED_ALIVE", `${agent} is ${phase}; only an agent that has ended can be restarted.`, {
+      hint: `midwatch stop ${agent}`,
+    });
+  }
+  assertFolder(former.cwd);
+  assertCommand(former.argv[0] ?? "", former.cwd, context.env["PATH"] ?? "");
+  assertWritable(layout.root);
+  preflight(layout.root, config);
+  const run = listed.run.run + 1;
+  const intent: IntentFact = { ...former, ...host(), run, nonce: newNonce(), created_at: iso() };
+  const prepare = (): void => {
+    const files = layout.agent(former.task, agent);
+    for (const [from, to] of [
+      [files.log, paths.archivedLog],
+      [files.stderr, paths.archivedStderr],
+      [files.index, paths.archivedIndex],
+    ] as const) {
+      if (linkMove(layout.root, from, to) === "exists") {
+        throw new MidwatchError("INTERNAL", `${to} exists already and is never overwritten.`, {
+          hint: "Move it away, then restart.",
+        });
+      }
+    }
+    catchUp(context, (registry) =>
+      registry.putRun(runRow(layout, former.task, agent, former.run, readFacts(paths), false)),
+    );
+  };
+  const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: intent.created_at })}\n`;
+  try {
+    return await launch(context, { intent, firstLine, prepare });
+  } catch (error) {
+    if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
+    throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {
+      hint: `midwatch show ${agent}`,
+    });
+  }
+}

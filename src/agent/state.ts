@@ -1,0 +1,34 @@
+/** What a run's facts mean. Pure: the same facts and the same answer about its keeper always give the same state. */
+import type { Outcome, Phase } from "../core/types.ts";
+import type { Facts } from "./facts.ts";
+
+/** A launcher that has started no keeper by then is given up; whoever does so must create the claim first. */
+export const LAUNCH_MS = 10_000;
+
+export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
+  const { claim, start, stop, exit, stuck, done } = facts;
+  if (start?.exec_error || claim?.by === "launcher") return "launch_failed";
+  if (done) return "drained";
+  if (!claim) return "intended";
+  // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
+  if (!keeperLives) return "lost";
+  if (stuck) return "stuck";
+  if (exit) return "exited";
+  if (stop) return "stopping";
+  return start ? "running" : "launching";
+}
+
+export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
+  const { exit, done, stop, start } = facts;
+  if (phase === "launch_failed") return stop && !start ? "stopped" : "failed";
+  if (exit?.limit) return "limit";
+  if (exit?.stop_requested) return "stopped";
+  if (exit && exit.code === 0) return "completed";
+  if (exit && (exit.code !== null || exit.signal !== null)) return "failed";
+  if (exit || phase === "lost") return "lost";
+  return done ? "stopped" : null;
+}
+
+export function isLaunchOverdue(facts: Facts, nowMs: number): boolean {
+  return !facts.claim && !facts.done && nowMs - Date.parse(facts.intent?.created_at ?? "") > LAUNCH_MS;
+}

@@ -1,0 +1,168 @@
+/**
+ * Stop: tell the keeper, wait for its proof, handle the files, report. It never throws half-way and never claims what was
+ * not verified. The same code runs for one agent, for a hundred, and for one that ended long ago.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { toMidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import type { FileReport, Report, StopFact } from "../core/types.ts";
+import { replace } from "../disk/replace.ts";
+import { readProcess, signalKeeper } from "../process/identity.ts";
+import { adopt } from "./adopt.ts";
+import { type Context, catchUp, withReader } from "./context.ts";
+import { hostOf, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
+import { fileSteps } from "./file-steps.ts";
+import { giveUp } from "./launch.ts";
+import { type Located, locate } from "./locate.ts";
+import { hasEnded } from "./observe.ts";
+import { reconcile } from "./reconcile.ts";
+import { runRow } from "./record.ts";
+import { writeView } from "./view.ts";
+
+export interface StopOptions {
+  graceMs?: number | undefined;
+  reason?: string | undefined;
+  purge?: boolean | undefined;
+  /** Agents that it started, and theirs, first. */
+  tree?: boolean | undefined;
+}
+
+/** Beyond the grace the keeper needs moments; after this a keeper without an answer is taken for wedged. */
+const WEDGED_MS = 2000;
+const NUDGE_MS = 1000;
+/** A keeper says who is stuck after 3 s of SIGKILL. */
+const STUCK_MS = 4000;
+
+export async function stop(context: Context, agents: readonly AgentId[], options: StopOptions = {}): Promise<Report[]> {
+  const reports: Report[] = [];
+  if (options.tree) {
+    const below = agents.flatMap((agent) => descendants(context, agent)).filter((agent) => !agents.includes(agent));
+    if (below.length > 0) reports.push(...(await stop(context, [...new Set(below)], { ...options, tree: false })));
+  }
+  reports.push(...(await Promise.all(agents.map((agent) => stopOne(context, agent, options)))));
+  if (options.tree) {
+    // Whatever the agents started while their children were being stopped.
+    const late = agents.flatMap((agent) => descendants(context, agent)).filter((agent) => isLive(context, agent));
+    if (late.length > 0) reports.push(...(await stop(context, [...new Set(late)], { ...options, tree: true })));
+  }
+  await reconcile(context);
+  return reports;
+}
+
+function descendants(context: Context, agent: AgentId): AgentId[] {
+  const children = withReader(context, (registry) => registry.children(agent));
+  return children.flatMap(({ agent: child }) => [...descendants(context, child.id), child.id]);
+}
+
+function isLive(context: Context, agent: AgentId): boolean {
+  return !hasEnded(locate(context, agent).facts);
+}
+
+async function stopOne(context: Context, agent: AgentId, options: StopOptions): Promise<Report> {
+  const begun = performance.now();
+  const found = locate(context, agent);
+  const alreadyStopped = hasEnded(found.facts);
+  let problem: string | undefined;
+  if (!alreadyStopped) {
+    try {
+      await endProcesses(context, found, options);
+    } catch (error) {
+      problem = toMidwatchError(error).message;
+    }
+  }
+  const tookMs = Math.round(performance.now() - begun);
+  return report(context, found, options, { alreadyStopped, tookMs, problem });
+}
+
+async function endProcesses(context: Context, { paths, listed }: Located, options: StopOptions): Promise<void> {
+  const graceMs = options.graceMs ?? context.config.grace;
+  const ask: StopFact = {
+    v: 1,
+    reason: options.reason ?? null,
+    by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
+    grace_ms: graceMs,
+    requested_at: iso(),
+  };
+  replace(paths.stop, `${JSON.stringify(ask)}\n`);
+  let facts = readFacts(paths);
+  // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
+  if (!facts.claim && facts.intent && giveUp(context, facts.intent, "stopped before it was started")) return;
+  const deadline = performance.now() + graceMs + WEDGED_MS;
+  let asked: number | undefined;
+  let nudge = performance.now() + NUDGE_MS;
+  let wedged = false;
+  for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
+    facts = readFacts(paths);
+    if (facts.done) return;
+    const keeper = livingKeeper(facts) ?? livingAdopter(facts);
+    const where = hostOf(facts);
+    const now = performance.now();
+    if (!keeper) {
+      await adopt(context, facts);
+    } else if (where && asked !== keeper.pid) {
+      if (signalKeeper(keeper, keeper.nonce, where, "SIGTERM")) asked = keeper.pid;
+      signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
+    } else if (where && now > nudge) {
+      nudge = now + NUDGE_MS;
+      if (readProcess(keeper.pid)?.state === "T") signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
+    }
+    if (facts.stuck && now > deadline) return;
+    if (now > deadline && !facts.stuck) {
+      if (!wedged && keeper && where && !facts.exit) {
+        // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
+        wedged = true;
+        replace(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
+        signalKeeper(keeper, keeper.nonce, where, "SIGKILL");
+        continue;
+      }
+      if (now > deadline + STUCK_MS) return;
+    }
+    // A hundred stops look at a hundred folders: begin quickly, then calmly.
+    await sleep(listed.run.phase === "running" ? pause : 5);
+  }
+}
+
+interface Done {
+  alreadyStopped: boolean;
+  tookMs: number;
+  problem: string | undefined;
+}
+
+function report(
+  context: Context,
+  found: Located,
+  options: StopOptions,
+  { alreadyStopped, tookMs, problem }: Done,
+): Report {
+  const { layout } = context;
+  const { agent, run } = found.listed;
+  const facts = readFacts(found.paths);
+  const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
+  const { done } = facts;
+  const neverStarted = row.phase === "launch_failed";
+  const verified = (done?.verified ?? false) || neverStarted;
+  let files: FileReport[] = [];
+  let freed = 0;
+  // Asked again: what was done then, not what is found now.
+  if (alreadyStopped && facts.cleanup && !options.purge) ({ files, freed_bytes: freed } = facts.cleanup);
+  else if (verified) ({ files, freed } = fileSteps(context, found, facts, options.purge ?? false));
+  catchUp(context, (registry) => registry.putRun(runRow(layout, agent.task, agent.id, run.run, facts, true)));
+  writeView(context, agent.task);
+  return {
+    agent: agent.id,
+    run: run.run,
+    verified,
+    guarantee: row.guarantee,
+    outcome: row.outcome,
+    exit: { code: row.exit_code, signal: row.exit_signal },
+    processes: done?.processes ?? [],
+    processes_total: done?.processes_total ?? 0,
+    left: facts.stuck?.left ?? (problem ? [{ pid: row.pid ?? 0, name: "", uid: 0, why: problem }] : []),
+    children: done?.children ?? [],
+    files,
+    freed_bytes: freed,
+    took_ms: alreadyStopped ? 0 : tookMs,
+    already_stopped: alreadyStopped,
+  };
+}

@@ -1,0 +1,246 @@
+/**
+ * Configuration. The schema below is the only place of a default; the order is defaults < midwatch.config.json <
+ * MIDWATCH_* < flags. Reading the file and the environment is the caller's work: this is a pure function of data.
+ */
+import { z } from "zod";
+import { parseDuration } from "./duration.ts";
+import { MidwatchError } from "./errors.ts";
+import { nearest } from "./nearest.ts";
+import { parseSize } from "./size.ts";
+import type { DiskPolicy, SyncMode, Tier } from "./types.ts";
+
+/** Sizes are in bytes and durations in milliseconds once parsed. */
+export interface Config {
+  readonly disk_warn: number;
+  readonly disk_refuse: number;
+  readonly disk_floor: number;
+  readonly disk_policy: DiskPolicy;
+  readonly output_limit: number;
+  readonly sync: SyncMode;
+  readonly grace: number;
+  readonly archive_after: number;
+  readonly tier: Tier;
+  readonly max_agents: number;
+  readonly max_depth: number;
+  readonly max_children: number;
+  readonly child_rate: number;
+}
+
+export type ConfigKey = keyof Config;
+/** Values as a person writes them: "500M", "5s", 1000. */
+export type ConfigInput = { readonly [K in ConfigKey]?: string | number | undefined };
+
+/** The kind of a field decides how its text is read and which values it takes. */
+interface Field {
+  kind: "size" | "duration" | "count" | readonly string[];
+  default: string | number;
+  about: string;
+}
+
+export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
+  disk_warn: { kind: "size", default: "500M", about: "Free disk space below which a start warns" },
+  disk_refuse: { kind: "size", default: "100M", about: "Free disk space below which a start is refused" },
+  disk_floor: { kind: "size", default: "64M", about: "Free disk space below which a running agent is held" },
+  disk_policy: { kind: ["hold", "stop"], default: "hold", about: "What happens to an agent below the floor" },
+  output_limit: { kind: "size", default: "2GiB", about: "Output of one run above which it is stopped, outcome limit" },
+  sync: {
+    kind: ["interval", "none", "always"],
+    default: "interval",
+    about: "When a growing log is put on stable storage: each 250 ms or 16 MiB, never, or at each look",
+  },
+  grace: { kind: "duration", default: "5s", about: "Time from the first signal of a stop to SIGKILL; 0 kills at once" },
+  archive_after: { kind: "duration", default: "24h", about: "Age at which the log of an ended run is compressed" },
+  tier: {
+    kind: ["auto", "subreaper"],
+    default: "auto",
+    about: "How a run is contained: a cgroup where one can be made, or always a subreaper",
+  },
+  max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace" },
+  max_depth: {
+    kind: "count",
+    default: 5,
+    about: "How deep agents may start agents; one started by a person has depth 0",
+  },
+  max_children: { kind: "count", default: 20, about: "Live agents that one agent may have started" },
+  child_rate: { kind: "count", default: 30, about: "Agents that one agent may start in a minute" },
+};
+
+export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];
+
+/** Set by midwatch for the processes it starts, or read before there is a configuration. */
+export const RUNTIME_VARIABLES: readonly string[] = [
+  "MIDWATCH_WORKSPACE",
+  "MIDWATCH_AGENT",
+  "MIDWATCH_RUN",
+  "MIDWATCH_NONCE",
+  "MIDWATCH_KEEPER",
+];
+
+/** The seed's names (R-004.10). Three have no effect, each for the reason given; they are accepted so that old setups start. */
+export const SEED_VARIABLES: Readonly<Record<string, string>> = {
+  CLEANUP_GRACE_PERIOD: "Seconds; the same as `grace`. MIDWATCH_GRACE wins.",
+  CLEANUP_PS_TIMEOUT: "No effect: midwatch reads /proc itself and starts no ps that could hang.",
+  CLEANUP_ARCHIVE_DIR:
+    "No effect: the archive stays in the task's folder, so that no path from outside decides where files go.",
+  CLEANUP_ZOMBIE_LIMIT: "No effect: a stop ends and lists every process of the run, so nothing is cut off at a count.",
+};
+
+/** One configuration value as zod; operations use it for flags that override the configuration. */
+export function configValue(key: ConfigKey): z.ZodType<string | number, string | number> {
+  const { kind } = CONFIG_FIELDS[key];
+  if (typeof kind !== "string") return z.enum(kind as [string, ...string[]]);
+  if (kind === "count") {
+    return z.union([z.string(), z.number()]).transform((value, context) => {
+      const count = typeof value === "number" || /^\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
+      if (Number.isSafeInteger(count) && count >= 0) return count;
+      context.addIssue({ code: "custom", message: `${JSON.stringify(value)} is not a whole number from 0 up.` });
+      return z.NEVER;
+    });
+  }
+  const parse = kind === "size" ? parseSize : parseDuration;
+  return z.union([z.string(), z.number()]).transform((value, context) => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+      context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
+      return z.NEVER;
+    }
+  });
+}
+
+export interface ConfigSources {
+  /** The parsed content of midwatch.config.json, when there is one. */
+  file?: unknown;
+  env?: Readonly<Record<string, string | undefined>>;
+  flags?: ConfigInput;
+}
+
+/** Merges, checks and freezes. Throws BAD_CONFIG naming the place a bad value came from. */
+export function loadConfig(sources: ConfigSources = {}): Config {
+  const merged = new Map<string, { value: unknown; from: string }>();
+  for (const key of CONFIG_KEYS) merged.set(key, { value: CONFIG_FIELDS[key].default, from: "the default" });
+  for (const [key, value] of fileEntries(sources.file))
+    merged.set(key, { value, from: `${key} in midwatch.config.json` });
+  for (const [key, value, name] of envEntries(sources.env ?? {})) merged.set(key, { value, from: name });
+  for (const [key, value] of Object.entries(sources.flags ?? {})) {
+    if (value !== undefined) merged.set(key, { value, from: `--${key.replaceAll("_", "-")}` });
+  }
+  const config: Record<string, unknown> = {};
+  for (const key of CONFIG_KEYS) {
+    const source = merged.get(key);
+    const parsed = configValue(key).safeParse(source?.value);
+    if (!parsed.success) {
+      const problem = parsed.error.issues[0]?.message ?? "not valid";
+      throw new MidwatchError("BAD_CONFIG", `${source?.from}: ${problem}`, { hint: configHint(key) });
+    }
+    config[key] = parsed.data;
+  }
+  return Object.freeze(checkOrder(config as unknown as Config));
+}
+
+function fileEntries(file: unknown): [string, unknown][] {
+  if (file === undefined || file === null) return [];
+  if (typeof file !== "object" || Array.isArray(file)) {
+    throw new MidwatchError("BAD_CONFIG", "midwatch.config.json does not hold an object.", {
+      hint: 'Write it as {"grace": "10s"}; docs/config.md lists the names.',
+    });
+  }
+  // "$schema" lets editors complete the names; it says nothing to us.
+  const entries = Object.entries(file).filter(([key]) => key !== "$schema");
+  for (const [key] of entries) {
+    if (!(CONFIG_KEYS as readonly string[]).includes(key))
+      unknown(`${JSON.stringify(key)} in midwatch.config.json`, key, CONFIG_KEYS);
+  }
+  return entries;
+}
+
+function envEntries(env: Readonly<Record<string, string | undefined>>): [string, string, string][] {
+  const known = new Map(CONFIG_KEYS.map((key) => [envName(key), key]));
+  const entries: [string, string, string][] = [];
+  const seconds = env["CLEANUP_GRACE_PERIOD"]?.trim();
+  if (seconds) {
+    const valid = /^\d+(\.\d+)?$/.test(seconds);
+    if (!valid) {
+      throw new MidwatchError(
+        "BAD_CONFIG",
+        `CLEANUP_GRACE_PERIOD: ${JSON.stringify(seconds)} is not a number of seconds.`,
+        {
+          hint: "Use MIDWATCH_GRACE=5s instead.",
+        },
+      );
+    }
+    entries.push(["grace", `${seconds}s`, "CLEANUP_GRACE_PERIOD"]);
+  }
+  for (const [name, value] of Object.entries(env)) {
+    // An empty variable is the shell's way of unsetting one.
+    if (!name.startsWith("MIDWATCH_") || value === undefined || value === "") continue;
+    const key = known.get(name);
+    if (key !== undefined) entries.push([key, value, name]);
+    else if (!RUNTIME_VARIABLES.includes(name))
+      unknown(`The variable ${name}`, name, [...known.keys(), ...RUNTIME_VARIABLES]);
+  }
+  return entries;
+}
+
+function unknown(what: string, name: string, known: readonly string[]): never {
+  const near = nearest(name, known);
+  throw new MidwatchError("BAD_CONFIG", `${what} is not known.`, {
+    hint: near === undefined ? "docs/config.md lists the names." : `Did you mean ${near}?`,
+  });
+}
+
+function checkOrder(config: Config): Config {
+  if (config.disk_floor < config.disk_refuse && config.disk_refuse < config.disk_warn) return config;
+  throw new MidwatchError(
+    "BAD_CONFIG",
+    `disk_floor (${config.disk_floor}), disk_refuse (${config.disk_refuse}) and disk_warn (${config.disk_warn}) are out of order.`,
+    { hint: "They must grow: disk_floor < disk_refuse < disk_warn." },
+  );
+}
+
+/** MIDWATCH_DISK_WARN for disk_warn. */
+export function envName(key: ConfigKey): string {
+  return `MIDWATCH_${key.toUpperCase()}`;
+}
+
+function configHint(key: ConfigKey): string {
+  const { kind, default: standard } = CONFIG_FIELDS[key];
+  const values = typeof kind === "string" ? `a ${kind}` : kind.join(" or ");
+  return `${key} takes ${values}; the default is ${standard}.`;
+}
+
+/** docs/config.md; a test compares the file with this. */
+export function configDocument(): string {
+  const rows = CONFIG_KEYS.map((key) => {
+    const { kind, default: standard, about } = CONFIG_FIELDS[key];
+    const values = typeof kind === "string" ? kind : kind.map((value) => `\`${value}\``).join(", ");
+    return `| \`${key}\` | \`${envName(key)}\` | ${values} | \`${standard}\` | ${about} |`;
+  });
+  const seeds = Object.entries(SEED_VARIABLES).map(([name, about]) => `| \`${name}\` | ${about} |`);
+  return `# Configuration
+
+<!-- Generated from src/core/config.ts: npx vitest run src/core/config.test.ts -u -->
+
+midwatch needs no configuration. Where you want another value, the order is: default < \`midwatch.config.json\` (beside
+\`.agent-workspace\`) < environment < flag. A name that is not in this table is refused with the nearest known one.
+
+| name | variable | values | default | what it sets |
+|---|---|---|---|---|
+${rows.join("\n")}
+
+A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
+number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
+
+## Variables of a run
+
+${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts. They
+are not configuration.
+
+## Older names
+
+| variable | effect |
+|---|---|
+${seeds.join("\n")}
+`;
+}

@@ -1,0 +1,100 @@
+/**
+ * The one error class and the one table of codes.
+ *
+ * An error is thrown only where a promise cannot be kept; expected outcomes are values. Doors translate an error once:
+ * the CLI by `exit`, HTTP by `status`, MCP by `code`. docs/errors.md is tested against this table, both ways.
+ */
+
+/** What a code means to each door. `exit`: 2 usage, 3 not found, 4 refused, 5 environment, 1 other. */
+export interface ErrorInfo {
+  readonly exit: 1 | 2 | 3 | 4 | 5;
+  readonly status: number;
+  /** The same call may succeed later without a change by the caller. */
+  readonly retryable: boolean;
+}
+
+export const ERRORS = {
+  USAGE: { exit: 2, status: 400, retryable: false },
+  BAD_ID: { exit: 2, status: 400, retryable: false },
+  BAD_PATH: { exit: 2, status: 400, retryable: false },
+  BAD_NUMBER: { exit: 2, status: 400, retryable: false },
+  BAD_TIME: { exit: 2, status: 400, retryable: false },
+  BAD_CONFIG: { exit: 2, status: 400, retryable: false },
+  NOT_FOUND_WORKSPACE: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_AGENT: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_TASK: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_RUN: { exit: 3, status: 404, retryable: false },
+  AMBIGUOUS_ID: { exit: 3, status: 409, retryable: false },
+  REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },
+  REFUSED_ALIVE: { exit: 4, status: 409, retryable: false },
+  DISK_LOW: { exit: 5, status: 507, retryable: true },
+  DISK_FULL: { exit: 5, status: 507, retryable: true },
+  NOT_WRITABLE: { exit: 5, status: 500, retryable: false },
+  UNSAFE_PATH: { exit: 5, status: 500, retryable: false },
+  NO_KEEPER: { exit: 5, status: 500, retryable: false },
+  LAUNCH_FAILED: { exit: 1, status: 500, retryable: false },
+  COMMAND_NOT_FOUND: { exit: 5, status: 422, retryable: false },
+  DUPLICATE_ID: { exit: 1, status: 409, retryable: true },
+  REGISTRY_BUSY: { exit: 5, status: 503, retryable: true },
+  REGISTRY_CORRUPT: { exit: 5, status: 500, retryable: false },
+  REGISTRY_NEWER: { exit: 5, status: 500, retryable: false },
+  KEEPER_FAILED: { exit: 1, status: 500, retryable: false },
+  INTERNAL: { exit: 1, status: 500, retryable: false },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** How an error looks in JSON at every door. */
+export interface ErrorRecord {
+  code: ErrorCode;
+  message: string;
+  hint: string | null;
+  retryable: boolean;
+}
+
+export interface ErrorDetails {
+  /** What the caller can do next, as a sentence. */
+  hint?: string | undefined;
+  retryable?: boolean;
+  /** Facts for code that handles the error; people get them in the message. */
+  data?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+export class MidwatchError extends Error {
+  override readonly name = "MidwatchError";
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly retryable: boolean;
+  readonly data: Record<string, unknown> | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.hint = details.hint;
+    this.retryable = details.retryable ?? ERRORS[code].retryable;
+    this.data = details.data;
+  }
+
+  get exitCode(): number {
+    return ERRORS[this.code].exit;
+  }
+
+  get httpStatus(): number {
+    return ERRORS[this.code].status;
+  }
+
+  toJSON(): ErrorRecord {
+    return { code: this.code, message: this.message, hint: this.hint ?? null, retryable: this.retryable };
+  }
+}
+
+/** Anything thrown, as a MidwatchError; what we did not foresee is INTERNAL and keeps its cause. */
+export function toMidwatchError(thrown: unknown): MidwatchError {
+  if (thrown instanceof MidwatchError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new MidwatchError("INTERNAL", message, {
+    cause: thrown,
+    hint: "This is a fault in midwatch: please report it with the command you ran.",
+  });
+}

@@ -1,0 +1,109 @@
+/**
+ * Ids name files, so a string becomes an id in one place only. Everything that builds a path takes these branded types.
+ */
+import { randomBytes } from "node:crypto";
+import { MidwatchError } from "./errors.ts";
+
+export type AgentId = string & { readonly __id: "agent" };
+export type TaskId = string & { readonly __id: "task" };
+
+/** Bytes of randomness; injected so that tests can fix the ids. */
+export type Random = (bytes: number) => Uint8Array;
+
+export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+export const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
+export const NONCE: RegExp = /^[0-9a-f]{32}$/;
+
+/** "-HHMMSS-6hex" takes 14 of the 64 characters. */
+const PREFIX_MAX = 50;
+
+/** `<prefix>-HHMMSS-6hex` in UTC; prefix is a name, role or driver as the user wrote it. */
+export function newAgentId(prefix: string, nowMs: number = Date.now(), random: Random = randomBytes): AgentId {
+  return `${slug(prefix)}-${stamp(nowMs).time}-${hex(random(3))}` as AgentId;
+}
+
+/** `TASK-YYYYMMDD-HHMMSS-8hex` in UTC. */
+export function newTaskId(nowMs: number = Date.now(), random: Random = randomBytes): TaskId {
+  const { date, time } = stamp(nowMs);
+  return `TASK-${date}-${time}-${hex(random(4))}` as TaskId;
+}
+
+/** 32 hex digits that mark every process of one run. */
+export function newNonce(random: Random = randomBytes): string {
+  return hex(random(16));
+}
+
+/**
+ * The part of an agent id that comes from a name or role: "Code Reviewer" gives "code-reviewer". What looks like a path
+ * is refused rather than tidied, so that nobody believes a traversal was meant.
+ */
+export function slug(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  if (/[/\\\u0000-\u001f\u007f]|\.\./.test(text)) {
+    throw new MidwatchError(
+      "BAD_ID",
+      `${quote(text)} cannot be used as a name: it looks like a path or has control characters.`,
+      {
+        hint: "Use letters, digits, spaces, - and _.",
+      },
+    );
+  }
+  const made = text
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9_]+/g, "-")
+    .replace(/^[-_]+/, "")
+    .slice(0, PREFIX_MAX)
+    .replace(/-+$/, "");
+  if (made === "") {
+    throw new MidwatchError("BAD_ID", `${quote(text)} cannot be used as a name: it has no letter a-z and no digit.`, {
+      hint: "Use at least one letter a-z or digit.",
+    });
+  }
+  return made;
+}
+
+export function parseAgentId(text: unknown): AgentId {
+  if (isAgentId(text)) return text;
+  throw new MidwatchError("BAD_ID", `${quote(text)} is not an agent id.`, {
+    hint: "An agent id has up to 64 of a-z, 0-9, _ and -, and begins with a letter or digit. `midwatch ls` lists them.",
+  });
+}
+
+export function parseTaskId(text: unknown): TaskId {
+  if (isTaskId(text)) return text;
+  throw new MidwatchError("BAD_ID", `${quote(text)} is not a task id.`, {
+    hint: "A task id looks like TASK-20261115-190000-1a2b3c4d. `midwatch tasks` lists them.",
+  });
+}
+
+export function isAgentId(text: unknown): text is AgentId {
+  return typeof text === "string" && AGENT_ID.test(text);
+}
+
+export function isTaskId(text: unknown): text is TaskId {
+  return typeof text === "string" && TASK_ID.test(text);
+}
+
+/** A run number: 1, 2, 3 ... */
+export function parseRun(value: unknown): number {
+  const run = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  if (typeof run === "number" && Number.isSafeInteger(run) && run >= 1) return run;
+  throw new MidwatchError("BAD_NUMBER", `${quote(value)} is not a run number.`, { hint: "Runs count from 1." });
+}
+
+function stamp(nowMs: number): { date: string; time: string } {
+  const text = new Date(nowMs).toISOString().replace(/[-:]/g, "");
+  return { date: text.slice(0, 8), time: text.slice(9, 15) };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
+
+/** The value as it goes into a message: quoted, escaped and bounded. */
+export function quote(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

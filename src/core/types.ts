@@ -1,0 +1,271 @@
+/**
+ * The records of DESIGN section 4 and docs/formats.md. Field names are the ones on disk and in JSON (snake_case), so a
+ * parsed file or a printed object is this type without a translation. Times are ISO strings; unknown is null.
+ */
+import type { AgentId, TaskId } from "./ids.ts";
+
+export type Phase =
+  | "intended"
+  | "launching"
+  | "running"
+  | "stopping"
+  | "exited"
+  | "drained"
+  | "archived"
+  | "launch_failed"
+  | "lost"
+  | "stuck";
+
+export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
+export type Guarantee = "cgroup" | "subreaper" | "scan";
+export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
+export type DiskPolicy = "hold" | "stop";
+export type SyncMode = "interval" | "none" | "always";
+export type Tier = "auto" | "subreaper";
+export type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
+export type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
+export type FileKind = "prompt" | "log" | "stderr" | "index" | "deploy" | "progress" | "findings";
+
+/** Phases after which nothing of the run can be alive. `lost` is not among them: its processes may live on. */
+export const ENDED_PHASES: readonly Phase[] = ["drained", "archived", "launch_failed"];
+
+export interface ExitStatus {
+  code: number | null;
+  /** A name such as SIGTERM. */
+  signal: string | null;
+}
+
+export interface Hold {
+  why: "disk" | "quota" | "host";
+  since: string;
+}
+
+/** A process with its identity: the pid alone may have been reused. */
+export interface ProcessIdentity {
+  pid: number;
+  start_ticks: number;
+}
+
+export interface Member {
+  pid: number;
+  name: string;
+}
+
+export interface LeftProcess {
+  pid: number;
+  name: string;
+  uid: number;
+  why: string;
+}
+
+export interface EndedProcess {
+  pid: number;
+  name: string;
+  ended_by: EndedBy;
+}
+
+/** A keeper below this run that was spared. */
+export interface SparedChild {
+  pid: number;
+  run: string;
+}
+
+export interface Tokens {
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+}
+
+export interface TrackedFile {
+  path: string;
+  kind: FileKind;
+  bytes: number | null;
+  created_at: string | null;
+  /** Null above 1 MiB until archived. */
+  sha256: string | null;
+}
+
+export interface FileReport {
+  path: string;
+  action: FileAction;
+  bytes: number | null;
+  sha256: string | null;
+  error: string | null;
+}
+
+export interface RunSummary {
+  run: number;
+  phase: Phase;
+  outcome: Outcome | null;
+  pid: number | null;
+  started_at: string | null;
+  ended_at: string | null;
+  exit: ExitStatus;
+  log: string;
+  bytes: number;
+}
+
+/** One line of `ls --json`. */
+export interface ListRecord {
+  agent: AgentId;
+  task: TaskId;
+  driver: string;
+  role: string | null;
+  parent: AgentId | null;
+  run: number;
+  phase: Phase;
+  outcome: Outcome | null;
+  guarantee: Guarantee | null;
+  verdict: Verdict | null;
+  /** The identified living members of a run; null when nobody looked. */
+  alive: Member[] | null;
+  hold: Hold | null;
+  log: string;
+  bytes: number;
+  last_output_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  exit: ExitStatus;
+  tokens: Tokens | null;
+  cost_usd: number | null;
+}
+
+/** `show --json`. */
+export interface ShowRecord extends ListRecord {
+  runs: RunSummary[];
+  files: TrackedFile[];
+}
+
+/** What a stop or a cleanup did and what is left: `stop --json`. */
+export interface Report {
+  agent: AgentId;
+  run: number;
+  verified: boolean;
+  guarantee: Guarantee | null;
+  outcome: Outcome | null;
+  exit: ExitStatus;
+  /** The first 1,000; `processes_total` counts all. */
+  processes: EndedProcess[];
+  processes_total: number;
+  left: LeftProcess[];
+  children: SparedChild[];
+  files: FileReport[];
+  freed_bytes: number;
+  took_ms: number;
+  already_stopped: boolean;
+}
+
+/** task.json */
+export interface TaskFact {
+  v: 1;
+  task: TaskId;
+  description: string;
+  created_at: string;
+  [more: string]: unknown;
+}
+
+/** intent.json */
+export interface IntentFact {
+  v: 1;
+  agent: AgentId;
+  task: TaskId;
+  run: number;
+  nonce: string;
+  boot_id: string;
+  pid_ns: string;
+  created_at: string;
+  driver: string;
+  role: string | null;
+  name: string | null;
+  parent: AgentId | null;
+  depth: number;
+  argv: string[];
+  cwd: string;
+  prompt: string | null;
+  stdin: string | null;
+  limits: { output_bytes: number };
+  disk: { floor_bytes: number; policy: DiskPolicy };
+  sync: SyncMode;
+  grace_ms: number;
+  tier: Tier;
+}
+
+/** claim: by a launcher it means that the run never started. */
+export interface ClaimFact {
+  by: "keeper" | "adopter" | "launcher";
+  pid: number;
+  start_ticks: number;
+  nonce: string;
+  why?: string;
+  at: string;
+}
+
+/** start.json */
+export interface StartFact {
+  v: 1;
+  keeper: ProcessIdentity;
+  main: ProcessIdentity | null;
+  boot_id: string;
+  pid_ns: string;
+  guarantee: Guarantee;
+  cgroup: string | null;
+  tmpdir: string | null;
+  started_at: string;
+  exec_error: { errno: number; name: string; what: string } | null;
+}
+
+/** stop.json */
+export interface StopFact {
+  v: 1;
+  reason: string | null;
+  by: { pid: number; uid: number };
+  grace_ms: number;
+  requested_at: string;
+}
+
+/** hold.json */
+export type HoldFact = Hold;
+
+/** exit.json: null code and null signal mean that the exit is unknown, never success. */
+export interface ExitFact extends ExitStatus {
+  v: 1;
+  core: boolean;
+  ended_at: string;
+  user_ms: number | null;
+  system_ms: number | null;
+  max_rss_kb: number | null;
+  stop_requested: boolean;
+  limit: "output" | "disk" | null;
+}
+
+/** stuck.json */
+export interface StuckFact {
+  left: LeftProcess[];
+  since: string;
+}
+
+/** done.json */
+export interface DoneFact {
+  v: 1;
+  verified: boolean;
+  guarantee: Guarantee;
+  processes: EndedProcess[];
+  processes_total: number;
+  left: LeftProcess[];
+  children: SparedChild[];
+  took_ms: number;
+  log_bytes: number;
+  log_lines: number;
+  stderr_bytes: number;
+  mirrored: boolean;
+  removed: { path: string; bytes: number }[];
+  ended_at: string;
+}
+
+/** cleanup.json */
+export interface CleanupFact {
+  files: FileReport[];
+  freed_bytes: number;
+  at: string;
+}

@@ -1,0 +1,76 @@
+/**
+ * Appends whole records to a JSONL file of ours. Many processes may do so at once without a lock: each call is one
+ * O_APPEND write of complete lines, which the kernel does not interleave (research/logs 3.1). What it does not protect
+ * against is a writer that died or met a full disk in mid-line: the next append closes such a tail with a newline first.
+ */
+import { closeSync, constants, fdatasyncSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { diskFault, errno } from "./fault.ts";
+
+const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+const TRIES = 3;
+const NEWLINE = 10;
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+export interface AppendOptions {
+  /** Return only when the records are on stable storage. */
+  sync?: boolean;
+}
+
+/** Appends each record as one line. Throws DISK_FULL, NOT_WRITABLE; the file stays readable in every case. */
+export function append(path: string, records: readonly object[], options: AppendOptions = {}): void {
+  if (records.length === 0) return;
+  appendLines(path, Buffer.from(`${records.map((record) => JSON.stringify(record)).join("\n")}\n`), options);
+}
+
+/** As `append`, for lines that are bytes already; `lines` must end with a newline. */
+export function appendLines(path: string, lines: Uint8Array, options: AppendOptions = {}): void {
+  let rest = lines;
+  for (let attempt = 1; ; attempt++) {
+    let fd: number | undefined;
+    try {
+      fd = openSync(path, OPEN, 0o600);
+      while (rest.length > 0) rest = rest.subarray(writeWhole(fd, rest));
+      if (options.sync === true) fdatasyncSync(fd);
+      return;
+    } catch (error) {
+      if (attempt >= TRIES || !mayPass(error)) throw diskFault(error, path);
+      if (errno(error) === "ENOENT") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      else sleep(10 * 4 ** (attempt - 1));
+    } finally {
+      if (fd !== undefined) closeSync(fd);
+    }
+  }
+}
+
+/**
+ * One write. Returns how many bytes of whole lines arrived. After a short write the begun record is not completed but
+ * written again: in between another process may have appended, and its line must not end up inside ours.
+ */
+function writeWhole(fd: number, lines: Uint8Array): number {
+  const torn = isTorn(fd);
+  const buffer = torn ? Buffer.concat([Buffer.of(NEWLINE), lines]) : lines;
+  const written = writeSync(fd, buffer) - (torn ? 1 : 0);
+  return written >= lines.length ? written : lines.subarray(0, Math.max(0, written)).lastIndexOf(NEWLINE) + 1;
+}
+
+/** Whether the file ends in mid-line because its writer is gone, and not because a write is under way just now. */
+function isTorn(fd: number): boolean {
+  let size = -1;
+  for (;;) {
+    const now = fstatSync(fd).size;
+    const last = Buffer.alloc(1);
+    if (now === 0 || readSync(fd, last, 0, 1, now - 1) === 0 || last[0] === NEWLINE) return false;
+    if (now === size) return true;
+    size = now;
+    sleep(2);
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  return ["ENOENT", "EINTR", "EAGAIN", "EBUSY", "EMFILE", "ENFILE"].includes(errno(error) ?? "");
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(clock, 0, 0, ms);
+}

@@ -1,0 +1,40 @@
+/** Turns an errno into the error of ours that says what to do. What has no such meaning is returned as it is. */
+import { MidwatchError } from "../core/errors.ts";
+
+export function errno(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+export function diskFault(error: unknown, path: string): unknown {
+  switch (errno(error)) {
+    case "ENOSPC":
+    case "EDQUOT":
+    case "EFBIG":
+      return new MidwatchError("DISK_FULL", `There is no room to write ${path}.`, {
+        hint: "Free some space; `midwatch prune --dry-run` shows what midwatch itself could remove.",
+        cause: error,
+        data: { path, errno: errno(error) },
+      });
+    case "EROFS":
+      return new MidwatchError("NOT_WRITABLE", `${path} is on a read-only file system.`, {
+        hint: "Use --workspace or --fallback-dir with a folder on a disk that can be written.",
+        cause: error,
+        data: { path, errno: "EROFS" },
+      });
+    case "EACCES":
+    case "EPERM":
+      return new MidwatchError("NOT_WRITABLE", `${path} cannot be written: permission denied.`, {
+        hint: "Check the owner and mode of the folder, or use --workspace or --fallback-dir with another one.",
+        cause: error,
+        data: { path, errno: errno(error) },
+      });
+    case "ELOOP":
+      return new MidwatchError("UNSAFE_PATH", `${path} is a symbolic link; midwatch writes through none.`, {
+        hint: "Replace the link by a real file or folder.",
+        cause: error,
+        data: { path },
+      });
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Every path of docs/formats.md. Paths are made here and nowhere else, from ids that were validated (the branded types),
+ * so no text from outside ever becomes part of one. All are absolute.
+ */
+import { join } from "node:path";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { isAgentId } from "../core/ids.ts";
+
+export interface Layout {
+  root: string;
+  registry: string;
+  events: string;
+  eventsError: string;
+  leases: string;
+  active: string;
+  /** `active/<agent>.<run>` */
+  activeMark(agent: AgentId, run: number): string;
+  task(task: TaskId): TaskPaths;
+  agent(task: TaskId, agent: AgentId): AgentPaths;
+  run(task: TaskId, agent: AgentId, run: number): RunPaths;
+}
+
+export interface TaskPaths {
+  dir: string;
+  fact: string;
+  /** AGENT_REGISTRY.json: a view, never read back. */
+  view: string;
+  logs: string;
+  runs: string;
+  archive: string;
+  progressDir: string;
+  findingsDir: string;
+}
+
+/** Files of an agent that belong to its newest run, or to all of them. */
+export interface AgentPaths {
+  prompt: string;
+  log: string;
+  stderr: string;
+  index: string;
+  deploy: string;
+  progress: string;
+  findings: string;
+  summaries: string;
+  /** `runs/<agent>`; one numbered folder for each run. */
+  runs: string;
+}
+
+export interface RunPaths {
+  dir: string;
+  claim: string;
+  intent: string;
+  start: string;
+  stop: string;
+  hold: string;
+  exit: string;
+  stuck: string;
+  done: string;
+  cleanup: string;
+  members: string;
+  /** The claim of a keeper that took over. */
+  adopt: string;
+  ballast: string;
+  /** Where this run's files are once the next run exists. */
+  archivedLog: string;
+  archivedStderr: string;
+  archivedIndex: string;
+}
+
+export function layout(root: string): Layout {
+  const taskDir = (task: TaskId): string => join(root, task);
+  return {
+    root,
+    registry: join(root, "midwatch.db"),
+    events: join(root, "events.log"),
+    eventsError: join(root, "events.error.log"),
+    leases: join(root, "leases"),
+    active: join(root, "active"),
+    activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
+    task: (task) => taskPaths(taskDir(task)),
+    agent: (task, agent) => agentPaths(taskDir(task), agent),
+    run: (task, agent, run) => runPaths(taskDir(task), agent, run),
+  };
+}
+
+/** The agent and run that a name in `active/` (or a keeper's argument) stands for; undefined for any other name. */
+export function parseActiveMark(name: string): { agent: AgentId; run: number } | undefined {
+  const match = /^([^.]+)\.([1-9]\d{0,8})$/.exec(name);
+  const agent = match?.[1];
+  return isAgentId(agent) ? { agent, run: Number(match?.[2]) } : undefined;
+}
+
+function taskPaths(dir: string): TaskPaths {
+  return {
+    dir,
+    fact: join(dir, "task.json"),
+    view: join(dir, "AGENT_REGISTRY.json"),
+    logs: join(dir, "logs"),
+    runs: join(dir, "runs"),
+    archive: join(dir, "archive"),
+    progressDir: join(dir, "progress"),
+    findingsDir: join(dir, "findings"),
+  };
+}
+
+function agentPaths(dir: string, agent: AgentId): AgentPaths {
+  return {
+    prompt: join(dir, `agent_prompt_${agent}.txt`),
+    log: join(dir, "logs", `${agent}_stream.jsonl`),
+    stderr: join(dir, "logs", `${agent}_stderr.log`),
+    index: join(dir, "logs", `${agent}_stream.idx`),
+    deploy: join(dir, "logs", `deploy_${agent}.json`),
+    progress: join(dir, "progress", `${agent}_progress.jsonl`),
+    findings: join(dir, "findings", `${agent}_findings.jsonl`),
+    summaries: join(dir, "summaries", agent),
+    runs: join(dir, "runs", agent),
+  };
+}
+
+function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
+  const at = join(dir, "runs", agent, String(run));
+  const archive = join(dir, "archive");
+  return {
+    dir: at,
+    claim: join(at, "claim"),
+    intent: join(at, "intent.json"),
+    start: join(at, "start.json"),
+    stop: join(at, "stop.json"),
+    hold: join(at, "hold.json"),
+    exit: join(at, "exit.json"),
+    stuck: join(at, "stuck.json"),
+    done: join(at, "done.json"),
+    cleanup: join(at, "cleanup.json"),
+    members: join(at, "members"),
+    adopt: join(at, "adopt.json"),
+    ballast: join(at, "ballast"),
+    archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
+    archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
+    archivedIndex: join(archive, `${agent}_stream.${run}.idx`),
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Whole files. A fact is either the old one or the new one, also after a power cut: temporary name in the same folder,
+ * fsync, rename, fsync of the folder. Synchronous on purpose: facts are small, and a caller must not go on before.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { diskFault, errno } from "./fault.ts";
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Replaces a fact durably. */
+export function replace(path: string, data: string | Uint8Array): void {
+  put(path, data, true, renameSync);
+  syncFolder(dirname(path));
+}
+
+/** Replaces a view that can be made again: atomic for readers, but not forced to the disk. */
+export function replaceFast(path: string, data: string | Uint8Array): void {
+  put(path, data, false, renameSync);
+}
+
+/**
+ * Creates a fact that must not exist yet; false when it does. The file appears with its whole content (link of a
+ * finished temporary file), so a crash in between leaves no empty claim behind.
+ */
+export function createExclusive(path: string, data: string | Uint8Array): boolean {
+  try {
+    put(path, data, true, (temporary, target) => {
+      linkSync(temporary, target);
+      unlinkSync(temporary);
+    });
+  } catch (error) {
+    if (errno(error) === "EEXIST") return false;
+    throw error;
+  }
+  syncFolder(dirname(path));
+  return true;
+}
+
+export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; reason: string | undefined };
+
+/** A JSON file: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Never throws. */
+export function readJson<T>(path: string): JsonRead<T> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const missing = errno(error) === "ENOENT" || errno(error) === "ENOTDIR";
+    return { value: undefined, reason: missing ? undefined : `${path}: ${messageOf(error)}` };
+  }
+  try {
+    return { value: JSON.parse(text) as T, reason: undefined };
+  } catch (error) {
+    return { value: undefined, reason: `${path}: ${messageOf(error)}` };
+  }
+}
+
+/** Writes every byte: the kernel may take fewer than it was given (full disk, quota) without reporting an error. */
+export function writeAll(fd: number, data: Uint8Array): void {
+  let offset = 0;
+  while (offset < data.length) offset += writeSync(fd, data, offset, data.length - offset);
+}
+
+/** Makes names that were created, renamed or removed in a folder survive a power cut. */
+export function syncFolder(path: string): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } catch (error) {
+    // Some file systems (FUSE, 9p) cannot sync a folder; there is nothing better to do there.
+    if (errno(error) !== "EINVAL" && errno(error) !== "ENOTSUP") throw diskFault(error, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function put(path: string, data: string | Uint8Array, sync: boolean, place: (from: string, to: string) => void): void {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+  let made = false;
+  try {
+    const fd = openSync(temporary, CREATE, 0o600);
+    made = true;
+    try {
+      writeAll(fd, typeof data === "string" ? Buffer.from(data) : data);
+      if (sync) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    place(temporary, path);
+  } catch (error) {
+    if (made) remove(temporary);
+    throw errno(error) === "EEXIST" ? error : diskFault(error, path);
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // The first error is the one to report.
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A small text file, or undefined when it cannot be read. */
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

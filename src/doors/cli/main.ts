@@ -1,0 +1,197 @@
+/**
+ * The command line. `main` reads as the flow: find the operation, read its flags, run it, print what it gave. It has no
+ * rules of its own; names, flags and help come from the operations.
+ */
+import { realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
+import type { Context, Operation } from "../../operations/operation.ts";
+import type { Out } from "./output.ts";
+
+export interface Io {
+  stdout: Out;
+  stderr: Out;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  /** Aborted when the user asks to end. */
+  signal?: AbortSignal;
+}
+
+/** Runs one command and returns its exit code. Never throws. */
+export async function main(argv: readonly string[], io: Io, table?: readonly Operation[]): Promise<number> {
+  const { Output } = await import("./output.ts");
+  const out = new Output(io.stdout);
+  const json = behindFlags(argv).includes("--json");
+  try {
+    return await dispatch(argv, io, out, table ?? (await import("../../operations/index.ts")).operations);
+  } catch (thrown) {
+    if (out.gone.aborted) return 0;
+    const error = toMidwatchError(thrown);
+    io.stderr.write(json ? `${JSON.stringify({ error })}\n` : explain(error));
+    return error.exitCode;
+  } finally {
+    await out.close();
+  }
+}
+
+type Output = import("./output.ts").Output;
+
+async function dispatch(
+  argv: readonly string[],
+  io: Io,
+  out: Output,
+  operations: readonly Operation[],
+): Promise<number> {
+  const { commandHelp, overview } = await import("./help.ts");
+  const color = useColor(io);
+  const bold = (text: string): string => (color ? `\u001b[1m${text}\u001b[22m` : text);
+  const { before, words } = splitCommand(argv);
+  const asksHelp = before.includes("--help") || before.includes("-h");
+  const command = words[0] ?? (before.includes("--version") ? "version" : "help");
+  if (command === "help" || asksHelp) {
+    const topic = command === "help" ? words.slice(1) : words;
+    const text = topic.length === 0 ? overview(operations, bold) : commandHelp(find(topic, operations), bold);
+    await out.write(text);
+    return 0;
+  }
+  const operation = find(words.length === 0 ? [command] : words, operations);
+  const rest = words.slice(operation.name.split(" ").length);
+  const { parse, validate } = await import("./parse.ts");
+  const { globals, input } = parse(operation, [...before.filter((word) => word !== "--version"), ...rest]);
+  if (globals.help) {
+    await out.write(commandHelp(operation, bold));
+    return 0;
+  }
+  const signals = [out.gone, ...(io.signal === undefined ? [] : [io.signal])];
+  const context: Context = {
+    door: "cli",
+    cwd: io.cwd,
+    env: io.env,
+    workspace: globals.workspace,
+    json: globals.json,
+    signal: AbortSignal.any(signals),
+    notice: (text) => void io.stderr.write(`midwatch: ${text}\n`),
+  };
+  const answer = await operation.run(context, validate(operation, input));
+  return await print(operation, answer, { io, out, json: globals.json, color });
+}
+
+interface Printing {
+  io: Io;
+  out: Output;
+  json: boolean;
+  color: boolean;
+}
+
+/** Prints data or each item of a stream, and returns the exit code. */
+async function print(operation: Operation, answer: unknown, printing: Printing): Promise<number> {
+  const { io, out, json } = printing;
+  let code = 0;
+  let last: unknown;
+  for await (const data of isStream(answer) ? answer : [answer]) {
+    if (out.gone.aborted) return code;
+    last = data;
+    await out.write(shown(operation, data, printing));
+    code = Math.max(code, operation.exitCode?.(data) ?? 0);
+  }
+  await out.flush();
+  const next = json || code !== 0 ? undefined : operation.next?.(last);
+  if (next !== undefined && !out.gone.aborted) io.stderr.write(`Next: ${next}\n`);
+  return code;
+}
+
+function shown(operation: Operation, data: unknown, { io, json, color }: Printing): string | Uint8Array {
+  if (data instanceof Uint8Array) return data;
+  if (data === undefined) return "";
+  if (json || operation.render === undefined) {
+    return (Array.isArray(data) ? data : [data]).map((item) => `${JSON.stringify(item)}\n`).join("");
+  }
+  const text = operation.render(data, { color, width: io.stdout.columns ?? 80 });
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}
+
+/** Splits the global flags before the command from the command and what follows it. */
+function splitCommand(argv: readonly string[]): { before: string[]; words: string[] } {
+  let i = 0;
+  while (i < argv.length && argv[i]?.startsWith("-") === true) i += argv[i] === "--workspace" ? 2 : 1;
+  const before = argv.slice(0, i);
+  const unknown = before.find((word, at) => !isGlobal(word) && before[at - 1] !== "--workspace");
+  if (unknown !== undefined) {
+    const near = nearest(unknown, ["--json", "--workspace", "--help", "--version"]);
+    throw new MidwatchError("USAGE", `${unknown} is not a flag of midwatch.`, {
+      hint:
+        near === undefined
+          ? "Flags of a command come behind its name: midwatch COMMAND --flag."
+          : `Did you mean ${near}?`,
+    });
+  }
+  return { before, words: argv.slice(i) };
+}
+
+function isGlobal(word: string): boolean {
+  return ["--json", "--help", "-h", "--version", "--workspace"].includes(word) || word.startsWith("--workspace=");
+}
+
+/** An operation's name may have two words (`jsonl tail`). */
+function find(words: readonly string[], operations: readonly Operation[]): Operation {
+  const [first = "", second = ""] = words;
+  const found =
+    operations.find(({ name }) => name === `${first} ${second}`) ?? operations.find(({ name }) => name === first);
+  if (found !== undefined) return found;
+  const below = operations.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const typed = below.length > 0 ? `${first} ${second}`.trim() : first;
+  const near = nearest(typed, below.length > 0 ? below : operations.map(({ name }) => name));
+  const choices = below.length > 0 ? `There are: ${below.join(", ")}.` : "`midwatch help` lists the commands.";
+  throw new MidwatchError("USAGE", `${JSON.stringify(typed)} is not a command.`, {
+    hint: near === undefined ? choices : `Did you mean \`midwatch ${near}\`? ${choices}`,
+  });
+}
+
+/** The words up to `--`: what follows belongs to another program. */
+function behindFlags(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf("--");
+  return end === -1 ? argv : argv.slice(0, end);
+}
+
+function explain(error: MidwatchError): string {
+  const lines = [`midwatch: ${error.message} [${error.code}]`];
+  if (error.hint !== undefined) lines.push(`  Next: ${error.hint}`);
+  if (error.code === "INTERNAL" && error.cause instanceof Error && error.cause.stack) lines.push(error.cause.stack);
+  return `${lines.join("\n")}\n`;
+}
+
+function useColor({ stdout, env }: Io): boolean {
+  return stdout.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Whether this file was started, and not imported; `import.meta.main` needs Node 24. */
+function isEntry(): boolean {
+  try {
+    return realpathSync(process.argv[1] ?? "") === fileURLToPath(import.meta.url);
+  } catch {
+    return false;
+  }
+}
+
+/** The process around `main`: its streams, its signals, its exit code. */
+export async function start(table?: readonly Operation[]): Promise<never> {
+  const ending = new AbortController();
+  const end = (code: number): void => {
+    ending.abort();
+    process.exit(code);
+  };
+  process.on("SIGINT", () => end(130));
+  process.on("SIGTERM", () => end(143));
+  const { stdout, stderr, env } = process;
+  // A reader of stderr that has gone is no reason to fail.
+  stderr.on("error", () => {});
+  const io = { stdout, stderr, env, cwd: process.cwd(), signal: ending.signal };
+  process.exit(await main(process.argv.slice(2), io, table));
+}
+
+if (isEntry()) await start();

@@ -1,0 +1,24 @@
+/** The library: `import { openWorkspace } from "midwatch"`. */
+export type { StartOptions } from "./agent/start.ts";
+export type { StopOptions } from "./agent/stop.ts";
+export { type ErrorCode, MidwatchError } from "./core/errors.ts";
+export type {
+  FileReport,
+  ListRecord,
+  Outcome,
+  Phase,
+  Report,
+  ShowRecord,
+  TaskFact,
+  TrackedFile,
+} from "./core/types.ts";
+export {
+  type LogOptions,
+  type OpenOptions,
+  openWorkspace,
+  type ReapRecord,
+  type RunRecord,
+  type WaitOptions,
+  type Workspace,
+} from "./fleet.ts";
+export type { LogRecord } from "./log/record.ts";

@@ -1,0 +1,50 @@
+/** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
+import { z } from "zod";
+import { CONFIG_FIELDS, type ConfigKey, configValue } from "../core/config.ts";
+import { parseDuration } from "../core/duration.ts";
+import { MidwatchError } from "../core/errors.ts";
+import { parseSize } from "../core/size.ts";
+import { parseTime } from "../core/time.ts";
+
+type Field<Output, Input = string | number> = z.ZodType<Output, Input>;
+
+/** "5s" gives 5000. */
+export function duration(about: string): Field<number> {
+  return z.union([z.string(), z.number()]).transform(plain(parseDuration)).describe(about).meta({ value: "DURATION" });
+}
+
+/** "500M" gives bytes. */
+export function size(about: string): Field<number> {
+  return z.union([z.string(), z.number()]).transform(plain(parseSize)).describe(about).meta({ value: "SIZE" });
+}
+
+/** "10m" (ago) or an RFC 3339 time gives epoch ms. */
+export function time(about: string): Field<number, string> {
+  const parse = (text: string): number => parseTime(text);
+  return z.string().transform(plain(parse)).describe(about).meta({ value: "TIME" });
+}
+
+/** A flag that overrides the configuration: the value goes to `loadConfig({ flags })` as it is. */
+export function configFlag(key: ConfigKey): z.ZodOptional<Field<string | number>> {
+  const { about, default: standard, kind } = CONFIG_FIELDS[key];
+  const value = typeof kind === "string" ? kind.toUpperCase().replace("COUNT", "N") : kind.join("|");
+  return configValue(key).describe(`${about} (${standard})`).meta({ value }).optional();
+}
+
+/** An agent id or a unique prefix; inside a run it defaults to the run's own. */
+export function agentRef(about = "Agent id or a unique prefix of one"): z.ZodString {
+  return z.string().min(1).describe(about).meta({ value: "ID" });
+}
+
+/** A parser that throws our error, as a zod transform that reports it. */
+function plain<In, Out>(parse: (value: In) => Out): (value: In, context: z.RefinementCtx<In>) => Out {
+  return (value, context) => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+      context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
+      return z.NEVER;
+    }
+  };
+}

@@ -1,0 +1,29 @@
+/** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
+import { doctor } from "./doctor.ts";
+import { logs } from "./logs.ts";
+import { ls } from "./ls.ts";
+import type { Operation } from "./operation.ts";
+import { reap } from "./reap.ts";
+import { restart } from "./restart.ts";
+import { run } from "./run.ts";
+import { show } from "./show.ts";
+import { stop } from "./stop.ts";
+import { task } from "./task.ts";
+import { tasks } from "./tasks.ts";
+import { version } from "./version.ts";
+import { wait } from "./wait.ts";
+
+export const operations: readonly Operation[] = [
+  run,
+  ls,
+  show,
+  logs,
+  wait,
+  stop,
+  restart,
+  task,
+  tasks,
+  reap,
+  doctor,
+  version,
+];

@@ -1,0 +1,66 @@
+/**
+ * An operation is one thing a caller may ask for; the doors (CLI, MCP, HTTP) are made from this description alone. The
+ * schema of the input is the single source of flags, help, JSON Schema and checks: each field says what it is by
+ * `.describe()`, and by `.meta({ short, value })` how the CLI names it.
+ */
+import type { z } from "zod";
+
+/** What a door knows about the caller. */
+export interface Context {
+  door: "cli" | "mcp" | "http";
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** `--workspace DIR`, when given. */
+  workspace: string | undefined;
+  /** The caller wants records, not text. */
+  json: boolean;
+  /** Aborted when the caller has gone or asked to end. */
+  signal: AbortSignal;
+  /** Something a person should know that is not the answer; the CLI prints it on stderr. */
+  notice(text: string): void;
+}
+
+export interface RenderOptions {
+  color: boolean;
+  /** Columns of the terminal, 80 when there is none. */
+  width: number;
+}
+
+/** As the doors see it; `data` is whatever `run` gave, or one item of it when it is a stream. */
+export interface Operation {
+  readonly name: string;
+  /** One line, no full stop. */
+  readonly summary: string;
+  readonly details?: string | undefined;
+  readonly input: z.ZodObject;
+  /** Names of input fields given by place; the last may be an array and takes the rest. */
+  readonly positionals: readonly string[];
+  /** Name of the array field that takes everything behind `--` as it is. */
+  readonly passthrough?: string | undefined;
+  /** Whether it changes anything; MCP and HTTP tell callers. */
+  readonly changes: boolean;
+  readonly examples: readonly string[];
+  /** Data, an array (a list: one JSON line each), or a stream of items. Bytes are printed as they are. */
+  run(context: Context, input: unknown): unknown;
+  /** For people. */
+  render?(data: unknown, options: RenderOptions): string;
+  /** The next useful command. */
+  next?(data: unknown): string | undefined;
+  /** 0 unless told otherwise; of a stream the highest counts. */
+  exitCode?(data: unknown): number;
+}
+
+/** As its author writes it: input and data have their types. */
+export interface OperationSpec<Input extends z.ZodObject, Data>
+  extends Omit<Operation, "input" | "run" | "render" | "next" | "exitCode"> {
+  readonly input: Input;
+  run(context: Context, input: z.output<Input>): Data | Promise<Data> | AsyncIterable<Data>;
+  render?(data: NoInfer<Data>, options: RenderOptions): string;
+  next?(data: NoInfer<Data>): string | undefined;
+  exitCode?(data: NoInfer<Data>): number;
+}
+
+export function operation<Input extends z.ZodObject, Data>(spec: OperationSpec<Input, Data>): Operation {
+  // Doors validate with `input` before they call `run`, so dropping the types here is safe.
+  return spec as unknown as Operation;
+}

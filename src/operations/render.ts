@@ -1,0 +1,91 @@
+/** Text for people: tables, ages and states. Colour says the same as the word beside it. */
+import { formatSize } from "../core/size.ts";
+import type { ListRecord, Report } from "../core/types.ts";
+import type { RenderOptions } from "./operation.ts";
+
+const COLORS = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
+
+export function paint(text: string, color: keyof typeof COLORS, options: RenderOptions): string {
+  return options.color ? `\u001b[${COLORS[color]}m${text}\u001b[0m` : text;
+}
+
+/** Columns as wide as their longest cell; the last one is not padded. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, i) => (i === row.length - 1 ? cell : cell + " ".repeat((widths[i] ?? 0) - width(cell)))).join("  ");
+  return rows.map((row) => line(row).trimEnd()).join("\n");
+}
+
+function width(cell: string): number {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room
+  return cell.replace(/\u001b\[\d+m/g, "").length;
+}
+
+export function age(time: string | null, nowMs: number = Date.now()): string {
+  if (time === null) return "-";
+  const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1000));
+  if (seconds < 90) return `${seconds}s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)}m`;
+  return seconds < 129_600 ? `${Math.round(seconds / 3600)}h` : `${Math.round(seconds / 86_400)}d`;
+}
+
+export function state(
+  { phase, outcome, hold, exit, alive }: Pick<ListRecord, "phase" | "outcome" | "hold" | "exit" | "alive">,
+  options: RenderOptions,
+): string {
+  if (hold) return paint(`held (${hold.why})`, "yellow", options);
+  if (phase === "lost" && alive?.length) return paint(`lost, ${alive.length} alive`, "red", options);
+  if (phase === "running") return paint("running", "green", options);
+  if (phase !== "drained" && phase !== "archived") return paint(phase, "yellow", options);
+  const how = exit.signal ?? (exit.code === null ? "" : `exit ${exit.code}`);
+  const text = [outcome ?? phase, how && `(${how})`].filter(Boolean).join(" ");
+  return outcome === "completed"
+    ? text
+    : outcome === "stopped"
+      ? paint(text, "dim", options)
+      : paint(text, "red", options);
+}
+
+export function listTable(records: readonly ListRecord[], options: RenderOptions): string {
+  if (records.length === 0) return "No agents. Start one: midwatch run -- COMMAND";
+  const rows = records.map((record) => [
+    record.agent,
+    state(record, options),
+    formatSize(record.bytes),
+    age(record.last_output_at),
+    age(record.started_at),
+    record.role ?? "",
+  ]);
+  return table([["AGENT", "STATE", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows]);
+}
+
+/** The receipt of a stop. */
+export function receipt(report: Report, options: RenderOptions): string {
+  const ended = new Map<string, number>();
+  for (const { ended_by } of report.processes) ended.set(ended_by, (ended.get(ended_by) ?? 0) + 1);
+  const how = [...ended].map(([by, n]) => `${n} by ${by}`).join(", ");
+  const proof = {
+    cgroup: "its cgroup is empty",
+    subreaper: "its keeper has no child left",
+    scan: "no process with its mark was found in two looks",
+  };
+  const lines = [
+    report.already_stopped
+      ? `${report.agent} had ended already (${report.outcome}).`
+      : `${report.agent} ${report.verified ? "stopped" : paint("NOT stopped", "red", options)} in ${report.took_ms} ms.`,
+    `  processes  ${report.processes_total} ended${how && ` (${how})`}, ${report.left.length} left`,
+  ];
+  if (report.verified && report.guarantee) lines.push(`  proof      ${report.guarantee}: ${proof[report.guarantee]}`);
+  for (const { pid, name, why } of report.left)
+    lines.push(paint(`  left       ${pid} ${name}: ${why}`, "red", options));
+  for (const { run } of report.children) lines.push(`  spared     ${run} (an agent of its own)`);
+  const counts = new Map<string, number>();
+  for (const { action } of report.files) counts.set(action, (counts.get(action) ?? 0) + 1);
+  const files = [...counts].filter(([action]) => action !== "missing").map(([action, n]) => `${n} ${action}`);
+  if (files.length > 0) lines.push(`  files      ${files.join(", ")}, ${formatSize(report.freed_bytes)} freed`);
+  for (const { path, error } of report.files)
+    if (error) lines.push(paint(`  failed     ${path}: ${error}`, "red", options));
+  return lines.join("\n");
+}

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { agentRef } from "./fields.ts";
+import { workspaceOf } from "./open.ts";
+import { type Operation, operation } from "./operation.ts";
+
+export const restart: Operation = operation({
+  name: "restart",
+  summary: "Start the next run of an agent that has ended",
+  details:
+    "The former run's log moves to archive/ and is never overwritten. An agent that lives is refused: stop it first.",
+  positionals: ["agent"],
+  input: z.strictObject({ agent: agentRef() }),
+  changes: true,
+  examples: ["midwatch restart build-1"],
+  run: (context, { agent }) => workspaceOf(context).restart(agent),
+  render: (record) =>
+    record.error
+      ? `${record.agent}  ${record.phase}: ${record.error.message}`
+      : `${record.agent}  run ${record.run} running (pid ${record.pid})`,
+  next: (record) => `midwatch logs -f ${record.agent}`,
+  exitCode: (record) => (record.phase === "launch_failed" ? 1 : 0),
+});

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { formatSize } from "../core/size.ts";
+import { agentRef } from "./fields.ts";
+import { workspaceOf } from "./open.ts";
+import { type Operation, operation } from "./operation.ts";
+import { age, state, table } from "./render.ts";
+
+export const show: Operation = operation({
+  name: "show",
+  summary: "Show one agent: state, runs and files",
+  positionals: ["agent"],
+  input: z.strictObject({ agent: agentRef().optional() }),
+  changes: false,
+  examples: ["midwatch show build-1", "midwatch show build-1 --json | jq .exit"],
+  run: (context, { agent }) => workspaceOf(context).show(agent),
+  render: (record, options) => {
+    const lines: [string, string][] = [
+      ["agent", record.agent],
+      ["task", record.task],
+      ["state", state(record, options)],
+      ["run", `${record.run} (${record.guarantee ?? "-"})`],
+      ["started", `${record.started_at ?? "-"} (${age(record.started_at)} ago)`],
+      ["ended", record.ended_at ?? "-"],
+      ["output", `${formatSize(record.bytes)}, last ${age(record.last_output_at)} ago`],
+      ["log", record.log],
+    ];
+    if (record.parent) lines.splice(2, 0, ["parent", record.parent]);
+    for (const { pid, name } of record.alive ?? []) lines.push(["alive", `${pid} ${name}`]);
+    for (const one of record.runs.length > 1 ? record.runs : []) {
+      lines.push([`run ${one.run}`, `${one.outcome ?? one.phase}, ${formatSize(one.bytes)}, ${one.log}`]);
+    }
+    return table(lines);
+  },
+  next: (record) =>
+    record.phase === "running"
+      ? `midwatch logs -f ${record.agent}`
+      : record.phase === "lost"
+        ? `midwatch stop ${record.agent}`
+        : `midwatch logs ${record.agent}`,
+});

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { duration } from "./fields.ts";
+import { workspaceOf } from "./open.ts";
+import { type Operation, operation } from "./operation.ts";
+import { receipt } from "./render.ts";
+
+export const stop: Operation = operation({
+  name: "stop",
+  summary: "End agents with every process they started, and print the proof",
+  details:
+    "SIGINT at once, SIGTERM at half the grace, SIGKILL at its end; each process of the run gets each signal. Exits 0 only if it is proven that nothing is left. Agents that it started itself go on, unless --tree is given.",
+  positionals: ["agents"],
+  input: z.strictObject({
+    agents: z
+      .array(z.string())
+      .min(1, "name at least one agent")
+      .describe("Agent ids or unique prefixes")
+      .meta({ value: "ID" }),
+    tree: z.boolean().describe("Agents that they started too, those first").default(false),
+    grace: duration("Time from the first signal to SIGKILL; 0 kills at once (5s)").optional(),
+    purge: z.boolean().describe("Delete log and other files afterwards").default(false),
+    reason: z.string().max(1000).describe("Why; kept with the run").optional(),
+  }),
+  changes: true,
+  examples: ["midwatch stop build-1", "midwatch stop --grace 0 build-1 test-1", "midwatch stop --tree lead-1"],
+  run: (context, { agents, tree, grace, purge, reason }) =>
+    workspaceOf(context).stop(agents, { tree, graceMs: grace, purge, reason }),
+  render: (reports, options) => reports.map((report) => receipt(report, options)).join("\n"),
+  exitCode: (reports) => (reports.every(({ verified }) => verified) ? 0 : 1),
+});

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { workspaceOf } from "./open.ts";
+import { type Operation, operation } from "./operation.ts";
+import { age, table } from "./render.ts";
+
+export const tasks: Operation = operation({
+  name: "tasks",
+  summary: "List tasks, newest first",
+  positionals: [],
+  input: z.strictObject({}),
+  changes: false,
+  examples: ["midwatch tasks", "midwatch tasks --json | jq -r .task"],
+  run: (context) => workspaceOf(context).tasks(),
+  render: (found) =>
+    found.length === 0
+      ? "No tasks."
+      : table([
+          ["TASK", "AGE", "DESCRIPTION"],
+          ...found.map((one) => [one.task, age(one.created_at), one.description.split("\n")[0]?.slice(0, 100) ?? ""]),
+        ]),
+});

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { ENDED_PHASES } from "../core/types.ts";
+import { duration } from "./fields.ts";
+import { workspaceOf } from "./open.ts";
+import { type Operation, operation } from "./operation.ts";
+import { listTable } from "./render.ts";
+
+export const wait: Operation = operation({
+  name: "wait",
+  summary: "Wait until agents have ended",
+  details:
+    "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents.",
+  positionals: ["agents"],
+  input: z.strictObject({
+    agents: z
+      .array(z.string())
+      .min(1, "name at least one agent")
+      .describe("Agent ids or unique prefixes")
+      .meta({ value: "ID" }),
+    any: z.boolean().describe("Return when the first one has ended").default(false),
+    timeout: duration("Give up after this time; exit 1").optional(),
+  }),
+  changes: false,
+  examples: ["midwatch wait build-1 test-1", "midwatch wait --any --timeout 10m build-1 test-1"],
+  run: (context, { agents, any, timeout }) =>
+    workspaceOf(context).wait(agents, { any, timeoutMs: timeout, signal: context.signal }),
+  render: listTable,
+  exitCode: (records) =>
+    records.every(({ phase, outcome }) => ENDED_PHASES.includes(phase) && outcome === "completed") ? 0 : 1,
+});

@@ -1,0 +1,18 @@
+/** The environment a keeper starts with: ours without any trace of a run that we ourselves may be part of. */
+
+const NONCE_PATH = /^\/tmp\/mw-[0-9a-f]{32}(\/|$)/;
+/** What midwatch sets for the processes of a run. */
+const OF_A_RUN = ["MIDWATCH_NONCE", "MIDWATCH_AGENT", "MIDWATCH_RUN", "MIDWATCH_WORKSPACE"];
+
+export function withoutOuterRun(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const clean: NodeJS.ProcessEnv = { ...env };
+  for (const name of OF_A_RUN) delete clean[name];
+  if (NONCE_PATH.test(clean["TMPDIR"] ?? "")) delete clean["TMPDIR"];
+  if (clean["PATH"] !== undefined) {
+    clean["PATH"] = clean["PATH"]
+      .split(":")
+      .filter((part) => !NONCE_PATH.test(part))
+      .join(":");
+  }
+  return clean;
+}

@@ -1,0 +1,68 @@
+/**
+ * Who a process is. A pid alone means nothing: it is reused, and a number on disk may come from another boot or another pid
+ * namespace. A keeper is recognised by boot, namespace, pid, start time and the run's nonce in its command line; without a
+ * full match no signal is sent.
+ */
+import { readFileSync, statSync } from "node:fs";
+import type { ProcessIdentity } from "../core/types.ts";
+
+export interface Host {
+  boot_id: string;
+  pid_ns: string;
+}
+
+export interface ProcessFacts extends ProcessIdentity {
+  name: string;
+  state: string;
+}
+
+let thisHost: Host | undefined;
+
+/** Boot ids are equal in all containers of a machine, hence the pid namespace beside it. */
+export function host(): Host {
+  thisHost ??= {
+    boot_id: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+    pid_ns: String(statSync("/proc/self/ns/pid").ino),
+  };
+  return thisHost;
+}
+
+/** Undefined when there is no such process, or only its zombie: a zombie is dead. */
+export function readProcess(pid: number): ProcessFacts | undefined {
+  if (!Number.isSafeInteger(pid) || pid < 1) return undefined;
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return undefined;
+  }
+  // The name may hold spaces and brackets; the fields begin behind the last bracket.
+  const close = text.lastIndexOf(")");
+  const fields = text.slice(close + 2).split(" ");
+  const state = fields[0] ?? "X";
+  if (state === "Z" || state === "X") return undefined;
+  return { pid, start_ticks: Number(fields[19]), name: text.slice(text.indexOf("(") + 1, close), state };
+}
+
+/** Is this the living keeper of the run with this nonce, on this host? */
+export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host): boolean {
+  const here = host();
+  if (where.boot_id !== here.boot_id || where.pid_ns !== here.pid_ns) return false;
+  if (readProcess(identity.pid)?.start_ticks !== identity.start_ticks) return false;
+  try {
+    return readFileSync(`/proc/${identity.pid}/cmdline`, "latin1").split("\0")[3] === nonce;
+  } catch {
+    return false;
+  }
+}
+
+/** Verifies, then signals at once. False when it is not, or no longer, that keeper. */
+export function signalKeeper(identity: ProcessIdentity, nonce: string, where: Host, signal: NodeJS.Signals): boolean {
+  if (identity.pid <= 1 || nonce === "" || !isKeeper(identity, nonce, where)) return false;
+  try {
+    process.kill(identity.pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+/** Starting a keeper and talking to it. What it does afterwards is in its facts; nobody here waits for it. */
+import { spawn, spawnSync } from "node:child_process";
+import { MidwatchError } from "../core/errors.ts";
+import type { Member, StartFact } from "../core/types.ts";
+import { withoutOuterRun } from "./environment.ts";
+import { keeperBinary } from "./keeper-binary.ts";
+
+export type Order = readonly [key: string, value: string | number];
+
+/** `CLAIMED`: another process has the run; `STOPPED`: a stop came before the start. */
+export type KeeperAnswer = { start: StartFact } | { adopted: true } | { error: { code: string; message: string } };
+
+const ANSWER_MS = 10_000;
+
+/**
+ * Starts `keeper run` or `keeper adopt` in its own session. The orders go through a pipe: a launcher that dies half-way
+ * leaves orders without their `end`, and nothing is started.
+ */
+export function startKeeper(
+  verb: "run" | "adopt",
+  name: string,
+  nonce: string,
+  orders: readonly Order[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<KeeperAnswer> {
+  const keeper = spawn(keeperBinary(env).path, [verb, name, nonce], {
+    cwd: "/",
+    detached: true,
+    env: withoutOuterRun(env),
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const timer = setTimeout(() => settle(), ANSWER_MS);
+    const settle = (cause?: Error): void => {
+      clearTimeout(timer);
+      keeper.stdin.destroy();
+      keeper.stdout.destroy();
+      keeper.unref();
+      const answer = parseAnswer(text);
+      if (answer !== undefined) resolve(answer);
+      else reject(noAnswer(text, cause));
+    };
+    keeper.once("error", settle);
+    keeper.stdin.on("error", () => undefined); // The keeper refused the run and is gone; its answer says why.
+    keeper.stdout.setEncoding("utf8");
+    keeper.stdout.on("data", (part: string) => {
+      text += part;
+      if (text.includes("\n")) settle();
+    });
+    keeper.stdout.once("end", () => settle());
+    keeper.stdin.end(encode(orders));
+  });
+}
+
+function encode(orders: readonly Order[]): Buffer {
+  for (const [key, value] of orders) {
+    if (String(value).includes("\0")) {
+      throw new MidwatchError("USAGE", `${key} has a NUL byte in it.`, { hint: "No argument or path can hold one." });
+    }
+  }
+  return Buffer.from(`${orders.map(([key, value]) => `${key}=${value}\0`).join("")}end\0`);
+}
+
+function parseAnswer(text: string): KeeperAnswer | undefined {
+  try {
+    const value = JSON.parse(text) as Record<string, unknown>;
+    if (value["error"]) return { error: value["error"] as { code: string; message: string } };
+    return value["adopted"] === true ? { adopted: true } : { start: value as unknown as StartFact };
+  } catch {
+    return undefined;
+  }
+}
+
+function noAnswer(text: string, cause?: Error): MidwatchError {
+  return new MidwatchError(
+    "KEEPER_FAILED",
+    `The keeper gave no answer${text ? ` (${JSON.stringify(text.slice(0, 80))})` : ""}.`,
+    {
+      hint: "`midwatch doctor` checks the keeper.",
+      cause,
+    },
+  );
+}
+
+/** The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. */
+export function scanMembers(root: string, runs: readonly { nonce: string; dir: string }[]): Member[][] {
+  if (runs.length === 0) return [];
+  const scan = spawnSync(keeperBinary().path, ["scan", ...runs.map(({ nonce, dir }) => `${nonce}=${dir}`)], {
+    encoding: "utf8",
+    env: { MIDWATCH_SCAN_ROOT: root },
+    timeout: ANSWER_MS,
+    maxBuffer: 64 << 20,
+  });
+  const lines = scan.stdout.split("\n").filter(Boolean);
+  return runs.map((_, i) => {
+    const members = (JSON.parse(lines[i] ?? '{"members":[]}') as { members: Member[] }).members;
+    return members.map(({ pid, name }) => ({ pid, name }));
+  });
+}
+
+export type Lease = "free" | "held" | "unknown";
+
+/** Does any process have these files open for writing? One call of the kernel a file, no search through /proc. */
+export function leases(paths: readonly string[]): Lease[] {
+  if (paths.length === 0) return [];
+  const asked = spawnSync(keeperBinary().path, ["lease", ...paths], { encoding: "utf8", timeout: ANSWER_MS });
+  const lines = asked.stdout.split("\n");
+  return paths.map((_, i) => (lines[i] === "free" || lines[i] === "held" ? lines[i] : "unknown"));
+}
+
+/** Which way of containing a run works for this process now. */
+export function probeTier(): "cgroup" | "subreaper" {
+  const probe = spawnSync(keeperBinary().path, ["probe"], { encoding: "utf8", timeout: ANSWER_MS });
+  return probe.stdout.trim() === "cgroup" ? "cgroup" : "subreaper";
+}

@@ -1,0 +1,230 @@
+/**
+ * One SQLite connection: WAL, synchronous NORMAL, and our own waiting for the write lock. SQLite's busy handler backs off
+ * up to 100 ms and starves waiters (research/logs 9: half of the calls took 1.2 s); here each waiter asks again after
+ * 1-5 ms. Never open the database file by other means in this process: closing any descriptor of it drops SQLite's locks.
+ */
+import { existsSync, renameSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { MidwatchError } from "../core/errors.ts";
+import { errno } from "../disk/fault.ts";
+import { createExclusive } from "../disk/replace.ts";
+import { lockHolder } from "./lock-holder.ts";
+import { migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
+
+export interface OpenOptions {
+  /** Never writes the file. Where it is missing or unusable an empty registry in memory is given, to be rebuilt. */
+  readOnly?: boolean;
+  /** How long to wait for the write lock. */
+  busyMs?: number;
+}
+
+/** Above this the whole-file check would be felt at each start; a fault then shows when the bad page is met. */
+const CHECK_MAX_BYTES = 16 * 1024 * 1024;
+const BUSY_MS = 2000;
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+export class Connection {
+  readonly db: DatabaseSync;
+  readonly path: string;
+  /** Where an unusable database was put, when this open found one. */
+  readonly movedAside: string | undefined;
+  readonly #busyMs: number;
+
+  private constructor(db: DatabaseSync, path: string, busyMs: number, movedAside?: string) {
+    this.db = db;
+    this.path = path;
+    this.#busyMs = busyMs;
+    this.movedAside = movedAside;
+  }
+
+  static open(path: string, options: OpenOptions = {}): Connection {
+    const busyMs = options.busyMs ?? BUSY_MS;
+    if (options.readOnly === true) return Connection.#openReadOnly(path, busyMs);
+    let movedAside: string | undefined;
+    if (path !== ":memory:") {
+      // Made before SQLite does, which would give it the mode of the umask; -wal and -shm take over the file's mode.
+      if (!existsSync(path)) createExclusive(path, "");
+      movedAside = retry(path, busyMs, () => putAsideIfCorrupt(path));
+      if (movedAside !== undefined) createExclusive(path, "");
+    }
+    const connection = new Connection(connect(path, false), path, busyMs, movedAside);
+    try {
+      connection.#prepareSchema();
+    } catch (error) {
+      connection.db.close();
+      throw error;
+    }
+    return connection;
+  }
+
+  static #openReadOnly(path: string, busyMs: number): Connection {
+    if (existsSync(path)) {
+      try {
+        const db = connect(path, true);
+        if (retry(path, busyMs, () => isSound(db, path) && schemaVersion(db) === SCHEMA_VERSION)) {
+          return new Connection(db, path, busyMs);
+        }
+        db.close();
+      } catch (error) {
+        if (error instanceof MidwatchError && error.code === "REGISTRY_BUSY") throw error;
+        // Not readable here (a read-only mount, another user's file): the folders tell the same.
+      }
+    }
+    return Connection.open(":memory:", { busyMs });
+  }
+
+  read<T>(act: () => T): T {
+    return retry(this.path, this.#busyMs, act);
+  }
+
+  /** One transaction that has the write lock from its first statement. `act` must do nothing but SQLite. */
+  write<T>(act: () => T): T {
+    retry(this.path, this.#busyMs, () => this.db.exec("BEGIN IMMEDIATE"));
+    try {
+      const result = act();
+      this.db.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec("ROLLBACK");
+      throw sqliteFault(error, this.path);
+    }
+  }
+
+  #prepareSchema(): void {
+    retry(this.path, this.#busyMs, () => {
+      this.db.exec("PRAGMA journal_mode = WAL");
+      this.db.exec("PRAGMA synchronous = NORMAL");
+    });
+    const version = this.read(() => schemaVersion(this.db));
+    if (version > SCHEMA_VERSION) {
+      throw new MidwatchError("REGISTRY_NEWER", `${this.path} was written by a newer midwatch (schema ${version}).`, {
+        hint: "Update midwatch, or move the file away: it is rebuilt from the folders.",
+      });
+    }
+    if (version < SCHEMA_VERSION) this.write(() => migrate(this.db));
+  }
+}
+
+function connect(path: string, readOnly: boolean): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { readOnly, timeout: 0 });
+  } catch (error) {
+    throw sqliteFault(error, path);
+  }
+}
+
+/** False for bytes that are not a database or do not hold together; any other trouble is thrown. */
+function isSound(db: DatabaseSync, path: string): boolean {
+  try {
+    schemaVersion(db);
+    if (statSync(path).size > CHECK_MAX_BYTES) return true;
+    return db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok";
+  } catch (error) {
+    if (isCorrupt(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Moves an unusable database out of the way and returns its new name. The look is repeated under a lock that the kernel
+ * releases if we die (another SQLite file), so that of two finders the second does not move the first one's fresh database.
+ */
+function putAsideIfCorrupt(path: string): string | undefined {
+  if (soundAt(path)) return undefined;
+  const guard = new DatabaseSync(`${path}.guard`, { timeout: 0 });
+  try {
+    guard.exec("BEGIN EXCLUSIVE");
+    if (soundAt(path)) return undefined;
+    const aside = `${path}.corrupt.${new Date().toISOString().replace(/[-:.]/g, "")}`;
+    // The database first: without it SQLite discards a left-over -wal by itself.
+    for (const suffix of ["", "-wal", "-shm"]) {
+      try {
+        renameSync(path + suffix, aside + suffix);
+      } catch (error) {
+        if (errno(error) !== "ENOENT") throw error;
+      }
+    }
+    return aside;
+  } finally {
+    guard.close();
+  }
+}
+
+function soundAt(path: string): boolean {
+  if (!existsSync(path)) return true;
+  const db = connect(path, false);
+  try {
+    return isSound(db, path);
+  } finally {
+    db.close();
+  }
+}
+
+/** Calls `act` again while the database is locked, until the time is over; then says who holds it. */
+function retry<T>(path: string, busyMs: number, act: () => T): T {
+  const deadline = performance.now() + busyMs;
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      if (!isBusy(error)) throw sqliteFault(error, path);
+      if (performance.now() >= deadline) throw busyFault(path, busyMs, error);
+      Atomics.wait(clock, 0, 0, 1 + Math.random() * 4);
+    }
+  }
+}
+
+function busyFault(path: string, busyMs: number, cause: unknown): MidwatchError {
+  const holder = lockHolder(path);
+  const who = holder === undefined ? "another process" : `process ${holder.pid} (${holder.name})`;
+  return new MidwatchError("REGISTRY_BUSY", `The registry ${path} was locked by ${who} for ${busyMs} ms.`, {
+    hint:
+      holder === undefined ? "Try again." : `Try again, or look at what ${holder.pid} is doing: ps -p ${holder.pid}`,
+    data: { path, holder: holder ?? null },
+    cause,
+  });
+}
+
+function primaryCode(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+}
+
+/** SQLITE_BUSY, SQLITE_LOCKED. */
+function isBusy(error: unknown): boolean {
+  return primaryCode(error) === 5 || primaryCode(error) === 6;
+}
+
+/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+function isCorrupt(error: unknown): boolean {
+  return primaryCode(error) === 11 || primaryCode(error) === 26;
+}
+
+/** SQLITE_CONSTRAINT: a key that exists. */
+export function isDuplicate(error: unknown): boolean {
+  return primaryCode(error) === 19;
+}
+
+function sqliteFault(error: unknown, path: string): unknown {
+  const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  if (isCorrupt(error)) {
+    return new MidwatchError("REGISTRY_CORRUPT", `The registry ${path} is damaged.`, {
+      hint: "Nothing is lost, it is an index: `midwatch doctor --rebuild` makes it again from the folders.",
+      cause: error,
+    });
+  }
+  // SQLITE_FULL; SQLITE_IOERR_WRITE and _SHMSIZE are how a full disk shows in WAL mode.
+  if (primaryCode(error) === 13 || extended === 778 || extended === 4874) {
+    return new MidwatchError("DISK_FULL", `There is no room to write ${path}.`, {
+      hint: "Free some space; `midwatch prune --dry-run` shows what midwatch itself could remove.",
+      cause: error,
+    });
+  }
+  // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN.
+  if ([3, 8, 14].includes(primaryCode(error))) {
+    return new MidwatchError("NOT_WRITABLE", `The registry ${path} cannot be opened for writing.`, {
+      hint: "Check the owner and mode of the workspace, or use --workspace DIR with another one.",
+      cause: error,
+    });
+  }
+  return error;
+}

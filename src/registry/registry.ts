@@ -1,0 +1,284 @@
+/**
+ * The registry: tasks, agents, runs and tracked files of a workspace in SQLite. It is an index, every row can be made
+ * again from the folders; what only it can give is one transaction that counts and inserts (limits, unique ids).
+ */
+import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { Config } from "../core/config.ts";
+import { MidwatchError } from "../core/errors.ts";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import type { TrackedFile } from "../core/types.ts";
+import { Connection, isDuplicate, type OpenOptions } from "./connection.ts";
+import {
+  type AgentRow,
+  COLUMNS,
+  type FileRow,
+  insertSql,
+  type Listed,
+  type RunRow,
+  readRow,
+  type Table,
+  type TaskRow,
+  upsertSql,
+  valuesOf,
+} from "./rows.ts";
+
+export type { AgentRow, FileRow, Listed, RunRow, TaskRow } from "./rows.ts";
+
+export type Limits = Pick<Config, "max_agents" | "max_depth" | "max_children" | "child_rate">;
+
+export interface ListOptions {
+  /** Every agent; otherwise the live ones and those that ended at or after `since`. */
+  all?: boolean;
+  /** ISO time; with `all` it drops what ended before. */
+  since?: string;
+  task?: TaskId;
+}
+
+export interface Contents {
+  tasks: readonly TaskRow[];
+  agents: readonly AgentRow[];
+  runs: readonly RunRow[];
+  files?: readonly FileRow[];
+}
+
+/** A lost run counts while one of its processes was seen alive. */
+const LIVE = `(runs.phase IN ('intended', 'launching', 'running', 'stopping', 'exited', 'stuck', 'lost')
+  AND (runs.phase <> 'lost' OR coalesce(runs.alive, '[]') <> '[]'))`;
+const NEWEST = "runs.run = (SELECT max(run) FROM runs AS later WHERE later.agent = runs.agent)";
+const MINUTE_MS = 60_000;
+const FOUND_MAX = 10;
+
+export class Registry {
+  readonly #connection: Connection;
+  readonly #statements = new Map<string, StatementSync>();
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  static open(path: string, options: OpenOptions = {}): Registry {
+    return new Registry(Connection.open(path, options));
+  }
+
+  close(): void {
+    this.#connection.db.close();
+  }
+
+  /** Where a damaged database was put, when this open found one. */
+  get movedAside(): string | undefined {
+    return this.#connection.movedAside;
+  }
+
+  /** True until `rebuild` has run once on this file: a new, moved or in-memory registry knows nothing yet. */
+  get needsRebuild(): boolean {
+    return this.#all("SELECT 1 FROM meta WHERE key = 'built_at'").length === 0;
+  }
+
+  insertTask(row: TaskRow): void {
+    this.#connection.write(() => this.#insert("tasks", row, row.id));
+  }
+
+  /**
+   * Reserves a run: counts and inserts in one transaction, so that no two callers pass the same limit. Throws
+   * REFUSED_LIMIT, or DUPLICATE_ID (retryable: make another id) when the agent or run exists.
+   */
+  insertRun(agent: AgentRow, run: RunRow, limits: Limits): void {
+    this.#connection.write(() => {
+      this.#checkLimits(agent, run, limits);
+      if (run.run === 1) this.#insert("agents", agent, agent.id);
+      else this.#put("agents", agent);
+      this.#insert("runs", run, `${run.agent}.${run.run}`);
+    });
+  }
+
+  putRun(row: RunRow): void {
+    this.putRuns([row]);
+  }
+
+  putRuns(rows: readonly RunRow[]): void {
+    if (rows.length > 0) this.#connection.write(() => this.#putAll("runs", rows));
+  }
+
+  /** Sets the tracked files of one run. */
+  putFiles(agent: AgentId, run: number, files: readonly TrackedFile[]): void {
+    this.#connection.write(() => {
+      this.#run("DELETE FROM files WHERE agent = ? AND run = ?", agent, run);
+      for (const file of files) this.#put("files", { ...file, agent, run });
+    });
+  }
+
+  /** Removes a reserved run whose folder never came to be, and its agent when no run is left. */
+  deleteRun(agent: AgentId, run: number): void {
+    this.#connection.write(() => {
+      this.#run("DELETE FROM runs WHERE agent = ? AND run = ?", agent, run);
+      this.#run("DELETE FROM files WHERE agent = ? AND run = ?", agent, run);
+      this.#run("DELETE FROM agents WHERE id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE agent = agents.id)", agent);
+    });
+  }
+
+  /**
+   * Replaces the contents by what was read from the folders. Rows created at or after `keepSince` (when that reading
+   * began) stay, because the reading may have missed them.
+   */
+  rebuild(contents: Contents, keepSince: string = iso()): void {
+    this.#connection.write(() => {
+      this.#run(
+        "DELETE FROM files WHERE (agent, run) IN (SELECT agent, run FROM runs WHERE created_at < ?)",
+        keepSince,
+      );
+      this.#run("DELETE FROM runs WHERE created_at < ?", keepSince);
+      this.#run(
+        "DELETE FROM agents WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE agent = agents.id)",
+        keepSince,
+      );
+      this.#run("DELETE FROM tasks WHERE created_at < ?", keepSince);
+      this.#putAll("tasks", contents.tasks);
+      this.#putAll("agents", contents.agents);
+      this.#putAll("runs", contents.runs);
+      this.#putAll("files", contents.files ?? []);
+      this.#run("INSERT OR REPLACE INTO meta (key, value) VALUES ('built_at', ?)", iso());
+    });
+  }
+
+  /** Newest first. */
+  tasks(): TaskRow[] {
+    return this.#all("SELECT * FROM tasks ORDER BY created_at DESC, id").map((row) => readRow("tasks", row));
+  }
+
+  task(id: TaskId): TaskRow | undefined {
+    const row = this.#all("SELECT * FROM tasks WHERE id = ?", id)[0];
+    return row === undefined ? undefined : readRow("tasks", row);
+  }
+
+  /** Each agent with its newest run, newest first. */
+  list(options: ListOptions = {}): Listed[] {
+    const where = [NEWEST];
+    const values: SQLInputValue[] = [];
+    if (options.task !== undefined) {
+      where.push("agents.task = ?");
+      values.push(options.task);
+    }
+    if (options.since !== undefined) {
+      where.push(`(${LIVE} OR runs.ended_at >= ?)`);
+      values.push(options.since);
+    } else if (options.all !== true) where.push(LIVE);
+    return this.#listed(`${where.join(" AND ")} ORDER BY runs.created_at DESC, runs.agent`, values);
+  }
+
+  /** One agent with its newest run. */
+  get(agent: AgentId): Listed | undefined {
+    return this.#listed(`runs.agent = ? AND ${NEWEST}`, [agent])[0];
+  }
+
+  /** Agents started by this one, each with its newest run. */
+  children(parent: AgentId): Listed[] {
+    return this.#listed(`agents.parent = ? AND ${NEWEST} ORDER BY runs.created_at, runs.agent`, [parent]);
+  }
+
+  /** Every run of an agent, first to newest. */
+  runsOf(agent: AgentId): RunRow[] {
+    return this.#all("SELECT * FROM runs WHERE agent = ? ORDER BY run", agent).map((row) => readRow("runs", row));
+  }
+
+  filesOf(agent: AgentId, run: number): TrackedFile[] {
+    const rows = this.#all("SELECT * FROM files WHERE agent = ? AND run = ? ORDER BY path", agent, run);
+    return rows.map((row) => {
+      const { path, kind, bytes, created_at, sha256 } = readRow<FileRow>("files", row);
+      return { path, kind, bytes, created_at, sha256 };
+    });
+  }
+
+  /** Agent ids that begin with `prefix`, at most 10. */
+  findByPrefix(prefix: string): AgentId[] {
+    // Ids are ASCII, so everything with the prefix sorts below prefix + DEL.
+    const sql = `SELECT id FROM agents WHERE id >= ? AND id < ? ORDER BY id LIMIT ${FOUND_MAX}`;
+    return this.#all(sql, prefix, `${prefix}\u007f`).map((row) => row["id"] as AgentId);
+  }
+
+  /** What SQLite finds wrong in the whole file; empty when it is sound. */
+  integrity(): string[] {
+    const problems = this.#all("PRAGMA integrity_check(100)").map((row) => String(row["integrity_check"]));
+    return problems.filter((problem) => problem !== "ok");
+  }
+
+  #checkLimits(agent: AgentRow, run: RunRow, limits: Limits): void {
+    refuseAbove("max_agents", limits.max_agents, this.#count(`SELECT count(*) AS n FROM runs WHERE ${LIVE}`) + 1);
+    if (agent.parent === null) return;
+    const parent = this.#all("SELECT depth FROM agents WHERE id = ?", agent.parent)[0];
+    refuseAbove("max_depth", limits.max_depth, parent === undefined ? agent.depth : Number(parent["depth"]) + 1);
+    const children = "SELECT count(*) AS n FROM runs JOIN agents ON agents.id = runs.agent WHERE agents.parent = ?";
+    refuseAbove("max_children", limits.max_children, this.#count(`${children} AND ${LIVE}`, agent.parent) + 1);
+    const minuteAgo = iso(Date.parse(run.created_at) - MINUTE_MS);
+    const recent = this.#count(`${children} AND runs.created_at > ?`, agent.parent, minuteAgo);
+    refuseAbove("child_rate", limits.child_rate, recent + 1);
+  }
+
+  #listed(where: string, values: SQLInputValue[]): Listed[] {
+    const columns = [
+      ...COLUMNS.agents.map((column) => `agents.${column} AS a_${column}`),
+      ...COLUMNS.runs.map((column) => `runs.${column} AS r_${column}`),
+    ].join(", ");
+    const sql = `SELECT ${columns} FROM runs JOIN agents ON agents.id = runs.agent WHERE ${where}`;
+    return this.#all(sql, ...values).map((row) => ({
+      agent: readRow<AgentRow>("agents", row, "a_"),
+      run: readRow<RunRow>("runs", row, "r_"),
+    }));
+  }
+
+  #insert(table: Table, row: object, id: string): void {
+    try {
+      this.#prepare(insertSql(table)).run(...valuesOf(table, row));
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      throw new MidwatchError("DUPLICATE_ID", `${id} exists already.`, { cause: error, hint: "Try again." });
+    }
+  }
+
+  #put(table: Table, row: object): void {
+    this.#prepare(upsertSql(table)).run(...valuesOf(table, row));
+  }
+
+  #putAll(table: Table, rows: readonly object[]): void {
+    for (const row of rows) this.#put(table, row);
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): void {
+    this.#prepare(sql).run(...values);
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]): Record<string, SQLOutputValue>[] {
+    return this.#connection.read(() => this.#prepare(sql).all(...values));
+  }
+
+  #count(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#all(sql, ...values)[0]?.["n"]);
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#connection.db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+function refuseAbove(limit: keyof Limits, most: number, wanted: number): void {
+  if (wanted <= most) return;
+  const [what, hint] = REFUSALS[limit];
+  throw new MidwatchError("REFUSED_LIMIT", `${what} (${limit} is ${most}).`, {
+    hint: `${hint}, or raise ${limit}.`,
+    // Time alone does not make a deep agent less deep.
+    retryable: limit !== "max_depth",
+    data: { limit, most, wanted },
+  });
+}
+
+const REFUSALS: Readonly<Record<keyof Limits, readonly [what: string, hint: string]>> = {
+  max_agents: ["The workspace has as many live agents as it may", "Stop one, or wait until one ends"],
+  max_depth: ["Agents started by agents are nested too deep", "Start it from an agent further up"],
+  max_children: ["The parent has as many live agents as it may", "Stop one of them, or wait until one ends"],
+  child_rate: ["The parent has started too many agents within a minute", "Wait a minute"],
+};

@@ -1,0 +1,146 @@
+/** Rows as callers see them, and their columns. JSON columns hold small objects; everything else is stored as it is. */
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import type { Guarantee, Hold, Member, Outcome, Phase, Tokens, TrackedFile, Verdict } from "../core/types.ts";
+
+export interface TaskRow {
+  id: TaskId;
+  description: string;
+  created_at: string;
+  /** The whole task.json. */
+  data: Record<string, unknown>;
+}
+
+export interface AgentRow {
+  id: AgentId;
+  task: TaskId;
+  driver: string;
+  role: string | null;
+  name: string | null;
+  parent: AgentId | null;
+  /** 0 for an agent started by a person. */
+  depth: number;
+  created_at: string;
+}
+
+export interface RunRow {
+  agent: AgentId;
+  run: number;
+  nonce: string;
+  phase: Phase;
+  outcome: Outcome | null;
+  guarantee: Guarantee | null;
+  verdict: Verdict | null;
+  alive: Member[] | null;
+  hold: Hold | null;
+  pid: number | null;
+  keeper_pid: number | null;
+  log: string;
+  bytes: number;
+  last_output_at: string | null;
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  exit_code: number | null;
+  exit_signal: string | null;
+  tokens: Tokens | null;
+  cost_usd: number | null;
+}
+
+export interface FileRow extends TrackedFile {
+  agent: AgentId;
+  run: number;
+}
+
+/** An agent with its newest run: what `ls` prints a line of. */
+export interface Listed {
+  agent: AgentRow;
+  run: RunRow;
+}
+
+const TASK = ["id", "description", "created_at", "data"] as const satisfies readonly (keyof TaskRow)[];
+const AGENT = [
+  "id",
+  "task",
+  "driver",
+  "role",
+  "name",
+  "parent",
+  "depth",
+  "created_at",
+] as const satisfies readonly (keyof AgentRow)[];
+const RUN = [
+  "agent",
+  "run",
+  "nonce",
+  "phase",
+  "outcome",
+  "guarantee",
+  "verdict",
+  "alive",
+  "hold",
+  "pid",
+  "keeper_pid",
+  "log",
+  "bytes",
+  "last_output_at",
+  "created_at",
+  "started_at",
+  "ended_at",
+  "exit_code",
+  "exit_signal",
+  "tokens",
+  "cost_usd",
+] as const satisfies readonly (keyof RunRow)[];
+const FILE = [
+  "agent",
+  "run",
+  "path",
+  "kind",
+  "bytes",
+  "created_at",
+  "sha256",
+] as const satisfies readonly (keyof FileRow)[];
+const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens"]);
+
+export const COLUMNS: Readonly<Record<"tasks" | "agents" | "runs" | "files", readonly string[]>> = {
+  tasks: TASK,
+  agents: AGENT,
+  runs: RUN,
+  files: FILE,
+};
+const KEYS = { tasks: ["id"], agents: ["id"], runs: ["agent", "run"], files: ["agent", "run", "path"] } as const;
+
+export type Table = keyof typeof KEYS;
+
+export function insertSql(table: Table): string {
+  const columns = COLUMNS[table];
+  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+}
+
+export function upsertSql(table: Table): string {
+  const keys: readonly string[] = KEYS[table];
+  const sets = COLUMNS[table]
+    .filter((column) => !keys.includes(column))
+    .map((column) => `${column} = excluded.${column}`);
+  return `${insertSql(table)} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
+}
+
+/** The values of a row in the order of its table's columns; a field that is missing is stored as null. */
+export function valuesOf(table: Table, row: object): SQLInputValue[] {
+  const fields = row as Record<string, unknown>;
+  return COLUMNS[table].map((column) => {
+    const value = fields[column] ?? null;
+    return JSON_COLUMNS.has(column) && value !== null ? JSON.stringify(value) : (value as SQLInputValue);
+  });
+}
+
+/** A row as read, its JSON columns parsed. `prefix` picks the columns of one table out of a join. */
+export function readRow<T>(table: Table, row: Record<string, SQLOutputValue>, prefix = ""): T {
+  const made: Record<string, unknown> = {};
+  for (const column of COLUMNS[table]) {
+    const value = row[prefix + column] ?? null;
+    made[column] = JSON_COLUMNS.has(column) && typeof value === "string" ? JSON.parse(value) : value;
+  }
+  return made as T;
+}

@@ -1,0 +1,78 @@
+/** The tables, as migrations. The registry is an index: a change that would be hard to migrate may simply rebuild it. */
+import type { DatabaseSync } from "node:sqlite";
+
+/** Entry n brings a database from version n to n + 1. Entries are never changed once released. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE tasks (
+    id TEXT PRIMARY KEY,
+    description TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    data TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE agents (
+    id TEXT PRIMARY KEY,
+    task TEXT NOT NULL,
+    driver TEXT NOT NULL,
+    role TEXT,
+    name TEXT,
+    parent TEXT,
+    depth INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX agents_task ON agents (task);
+  CREATE INDEX agents_parent ON agents (parent) WHERE parent IS NOT NULL;
+  CREATE TABLE runs (
+    agent TEXT NOT NULL,
+    run INTEGER NOT NULL,
+    nonce TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    outcome TEXT,
+    guarantee TEXT,
+    verdict TEXT,
+    alive TEXT,
+    hold TEXT,
+    pid INTEGER,
+    keeper_pid INTEGER,
+    log TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    last_output_at TEXT,
+    created_at TEXT NOT NULL,
+    started_at TEXT,
+    ended_at TEXT,
+    exit_code INTEGER,
+    exit_signal TEXT,
+    tokens TEXT,
+    cost_usd REAL,
+    PRIMARY KEY (agent, run)
+  ) STRICT;
+  CREATE INDEX runs_phase ON runs (phase);
+  CREATE TABLE files (
+    agent TEXT NOT NULL,
+    run INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    bytes INTEGER,
+    created_at TEXT,
+    sha256 TEXT,
+    PRIMARY KEY (agent, run, path)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
+
+/** 0 for a database without our tables. */
+export function schemaVersion(db: DatabaseSync): number {
+  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'").get();
+  if (table === undefined) return 0;
+  const row = db.prepare("SELECT value FROM meta WHERE key = 'schema_version'").get();
+  return Number(row?.["value"] ?? 0);
+}
+
+/** To be called inside a write transaction. */
+export function migrate(db: DatabaseSync): void {
+  for (const step of MIGRATIONS.slice(schemaVersion(db))) db.exec(step);
+  db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema_version', ?)").run(String(SCHEMA_VERSION));
+}
