@@ -23,6 +23,8 @@ import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/worksp
 import type { LogRecord } from "./log/record.ts";
 import { type StreamOptions, streamBytes, streamRecords } from "./log/stream.ts";
 
+export type { LogRecord } from "./log/record.ts";
+
 export interface OpenOptions {
   /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */
   workspace?: string | undefined;
@@ -82,6 +84,8 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
   const cwd = options.cwd ?? process.cwd();
   const env = { ...(options.env ?? process.env) } as NodeJS.ProcessEnv;
   const query = { explicit: options.workspace, env, cwd };
+  // Before anything is made: a mistyped flag must not leave a workspace behind.
+  loadConfig({ env, flags: options.config ?? {} });
   let root: string;
   let usedFallback = false;
   try {
@@ -288,6 +292,7 @@ export class Workspace {
   }
 }
 
+/** As it was when the keeper answered: a short agent may have ended since, and `wait` or `show` will tell. */
 function recordOf(
   row: {
     agent: AgentId;
@@ -300,6 +305,7 @@ function recordOf(
   },
   task: string,
 ): RunRecord {
-  const { agent, run, phase, log, pid, keeper_pid, guarantee } = row;
+  const { agent, run, log, pid, keeper_pid, guarantee } = row;
+  const phase = row.phase === "launch_failed" || pid === null ? "launch_failed" : "running";
   return { agent, task, run, phase, log, pid, keeper_pid, guarantee };
 }

@@ -14,6 +14,7 @@ export type {
 } from "./core/types.ts";
 export {
   type LogOptions,
+  type LogRecord,
   type OpenOptions,
   openWorkspace,
   type ReapRecord,
@@ -21,4 +22,3 @@ export {
   type WaitOptions,
   type Workspace,
 } from "./fleet.ts";
-export type { LogRecord } from "./log/record.ts";

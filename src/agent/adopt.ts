@@ -7,8 +7,9 @@ import { type Facts, hostOf, livingAdopter } from "./facts.ts";
 import { commonOrders } from "./launch.ts";
 
 export async function adopt(context: Context, facts: Facts): Promise<void> {
-  const { intent } = facts;
-  if (!intent || livingAdopter(facts)) return;
+  const { intent, claim } = facts;
+  // Only a keeper that is known and gone left something to take up; a claim that cannot be read is just being written.
+  if (!intent || claim?.by !== "keeper" || facts.keeperLives || facts.done || livingAdopter(facts)) return;
   const where = hostOf(facts);
   // Another pid namespace of this boot: its processes may live and cannot be seen from here. Nothing is concluded.
   if (where?.boot_id === host().boot_id && where.pid_ns !== host().pid_ns) return;

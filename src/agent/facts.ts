@@ -26,12 +26,21 @@ export interface Facts {
   cleanup: CleanupFact | undefined;
   /** The keeper that took over after the first one was killed. */
   adopter: ClaimFact | undefined;
+  /** Whether the keeper that claimed the run lives. */
+  keeperLives: boolean;
 }
 
 export function readFacts(paths: RunPaths): Facts {
+  const facts = readOnce(paths);
+  if (facts.done || facts.claim?.by !== "keeper" || facts.keeperLives) return facts;
+  // It may have written its last facts and ended since they were read; now it has written all it ever will.
+  return { ...readOnce(paths), keeperLives: false };
+}
+
+function readOnce(paths: RunPaths): Facts {
   const read = <T>(path: string): T | undefined => readJson<T>(path).value;
   const done = read<DoneFact>(paths.done);
-  return {
+  const facts: Facts = {
     intent: read(paths.intent),
     claim: read(paths.claim),
     start: read(paths.start),
@@ -42,7 +51,10 @@ export function readFacts(paths: RunPaths): Facts {
     hold: done ? undefined : read(paths.hold),
     stuck: done ? undefined : read(paths.stuck),
     adopter: done ? undefined : read(paths.adopt),
+    keeperLives: false,
   };
+  facts.keeperLives = !done && livingKeeper(facts) !== undefined;
+  return facts;
 }
 
 /** Where the run's processes live; a record from another boot or pid namespace matches no process here. */

@@ -1,7 +1,7 @@
 /** A new agent: options to intent, then launch. */
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
-import { type AgentId, newAgentId, newNonce, newTaskId, parseAgentId, quote, type TaskId } from "../core/ids.ts";
+import { type AgentId, newAgentId, newNonce, newTaskId, parseAgentId, quote, slug, type TaskId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { IntentFact, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
@@ -35,11 +35,22 @@ export interface Started extends Launched {
   warning: string | undefined;
 }
 
+/** What can be said without a workspace: can the name be used, is there such a folder and such a command? */
+export function checkStart(
+  options: Pick<StartOptions, "argv" | "cwd" | "name" | "role">,
+  callerCwd: string,
+  env: NodeJS.ProcessEnv,
+): string {
+  const cwd = resolve(callerCwd, options.cwd ?? ".");
+  slug(options.name ?? options.role ?? DRIVER);
+  assertFolder(cwd);
+  assertCommand(options.argv[0] ?? "", cwd, env["PATH"] ?? "");
+  return cwd;
+}
+
 export async function start(context: Context, options: StartOptions): Promise<Started> {
   const { config, layout } = context;
-  const cwd = resolve(context.cwd, options.cwd ?? ".");
-  assertFolder(cwd);
-  assertCommand(options.argv[0] ?? "", cwd, context.env["PATH"] ?? "");
+  const cwd = checkStart(options, context.cwd, context.env);
   keeperBinary(context.env);
   assertWritable(layout.root);
   assertInside(layout.root, layout.active);
@@ -89,7 +100,7 @@ export function makeTask(context: Context, task: TaskId, description: string, no
   makeFolder(context.layout.root, context.layout.task(task).dir);
   replace(context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
   withWriter(context, (registry) =>
-    registry.insertTask({ id: task, description, created_at: fact.created_at, data: { ...fact } }),
+    registry.putTask({ id: task, description, created_at: fact.created_at, data: { ...fact } }),
   );
   return fact;
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { parseDuration } from "./duration.ts";
 import { MidwatchError } from "./errors.ts";
 import { nearest } from "./nearest.ts";
-import { parseSize } from "./size.ts";
+import { formatSize, parseSize } from "./size.ts";
 import type { DiskPolicy, SyncMode, Tier } from "./types.ts";
 
 /** Sizes are in bytes and durations in milliseconds once parsed. */
@@ -68,7 +68,7 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];
 
 /** Set by midwatch for the processes it starts, or read before there is a configuration. */
-export const RUNTIME_VARIABLES: readonly string[] = [
+const RUNTIME_VARIABLES: readonly string[] = [
   "MIDWATCH_WORKSPACE",
   "MIDWATCH_AGENT",
   "MIDWATCH_RUN",
@@ -77,7 +77,7 @@ export const RUNTIME_VARIABLES: readonly string[] = [
 ];
 
 /** The seed's names (R-004.10). Three have no effect, each for the reason given; they are accepted so that old setups start. */
-export const SEED_VARIABLES: Readonly<Record<string, string>> = {
+const SEED_VARIABLES: Readonly<Record<string, string>> = {
   CLEANUP_GRACE_PERIOD: "Seconds; the same as `grace`. MIDWATCH_GRACE wins.",
   CLEANUP_PS_TIMEOUT: "No effect: midwatch reads /proc itself and starts no ps that could hang.",
   CLEANUP_ARCHIVE_DIR:
@@ -194,13 +194,13 @@ function checkOrder(config: Config): Config {
   if (config.disk_floor < config.disk_refuse && config.disk_refuse < config.disk_warn) return config;
   throw new MidwatchError(
     "BAD_CONFIG",
-    `disk_floor (${config.disk_floor}), disk_refuse (${config.disk_refuse}) and disk_warn (${config.disk_warn}) are out of order.`,
+    `disk_floor (${formatSize(config.disk_floor)}), disk_refuse (${formatSize(config.disk_refuse)}) and disk_warn (${formatSize(config.disk_warn)}) are out of order.`,
     { hint: "They must grow: disk_floor < disk_refuse < disk_warn." },
   );
 }
 
 /** MIDWATCH_DISK_WARN for disk_warn. */
-export function envName(key: ConfigKey): string {
+function envName(key: ConfigKey): string {
   return `MIDWATCH_${key.toUpperCase()}`;
 }
 

@@ -5,14 +5,10 @@
  * the CLI by `exit`, HTTP by `status`, MCP by `code`. docs/errors.md is tested against this table, both ways.
  */
 
-/** What a code means to each door. `exit`: 2 usage, 3 not found, 4 refused, 5 environment, 1 other. */
-export interface ErrorInfo {
-  readonly exit: 1 | 2 | 3 | 4 | 5;
-  readonly status: number;
-  /** The same call may succeed later without a change by the caller. */
-  readonly retryable: boolean;
-}
-
+/**
+ * What a code means to each door. `exit`: 2 usage, 3 not found, 4 refused, 5 environment, 1 other. `status`: HTTP.
+ * `retryable`: the same call may succeed later without a change by the caller.
+ */
 export const ERRORS = {
   USAGE: { exit: 2, status: 400, retryable: false },
   BAD_ID: { exit: 2, status: 400, retryable: false },

@@ -11,7 +11,7 @@ export type TaskId = string & { readonly __id: "task" };
 export type Random = (bytes: number) => Uint8Array;
 
 export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
-export const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
+const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
 export const NONCE: RegExp = /^[0-9a-f]{32}$/;
 
 /** "-HHMMSS-6hex" takes 14 of the 64 characters. */

@@ -22,14 +22,14 @@ export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unkno
 export type DiskPolicy = "hold" | "stop";
 export type SyncMode = "interval" | "none" | "always";
 export type Tier = "auto" | "subreaper";
-export type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
-export type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
+type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
+type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
 export type FileKind = "prompt" | "log" | "stderr" | "index" | "deploy" | "progress" | "findings";
 
 /** Phases after which nothing of the run can be alive. `lost` is not among them: its processes may live on. */
 export const ENDED_PHASES: readonly Phase[] = ["drained", "archived", "launch_failed"];
 
-export interface ExitStatus {
+interface ExitStatus {
   code: number | null;
   /** A name such as SIGTERM. */
   signal: string | null;
@@ -51,21 +51,21 @@ export interface Member {
   name: string;
 }
 
-export interface LeftProcess {
+interface LeftProcess {
   pid: number;
   name: string;
   uid: number;
   why: string;
 }
 
-export interface EndedProcess {
+interface EndedProcess {
   pid: number;
   name: string;
   ended_by: EndedBy;
 }
 
 /** A keeper below this run that was spared. */
-export interface SparedChild {
+interface SparedChild {
   pid: number;
   run: string;
 }

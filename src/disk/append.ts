@@ -3,9 +3,10 @@
  * O_APPEND write of complete lines, which the kernel does not interleave (research/logs 3.1). What it does not protect
  * against is a writer that died or met a full disk in mid-line: the next append closes such a tail with a newline first.
  */
-import { closeSync, constants, fdatasyncSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { diskFault, errno } from "./fault.ts";
+import { makeFolders } from "./make-folders.ts";
 
 const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const TRIES = 3;
@@ -35,7 +36,7 @@ export function appendLines(path: string, lines: Uint8Array, options: AppendOpti
       return;
     } catch (error) {
       if (attempt >= TRIES || !mayPass(error)) throw diskFault(error, path);
-      if (errno(error) === "ENOENT") mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      if (errno(error) === "ENOENT") makeFolders(dirname(path));
       else sleep(10 * 4 ** (attempt - 1));
     } finally {
       if (fd !== undefined) closeSync(fd);

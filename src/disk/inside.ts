@@ -27,6 +27,8 @@ const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 /** Each level holds a descriptor; no tree of ours is deeper than a few. */
 const DEPTH_MAX = 200;
 const ROUNDS = 3;
+/** Somebody put a file into a folder that was just emptied, or swapped a folder for something else. */
+const CHANGED = ["ENOTEMPTY", "ENOTDIR", "EISDIR"];
 /** Elsewhere (macOS) names are checked and then used: agents of the same user are cooperative there. */
 const ANCHORED = existsSync("/proc/self/fd");
 
@@ -117,8 +119,7 @@ export function removeTree(root: string, path: string): boolean {
         emptyAndRemove(parent, name, device, 0);
         return true;
       } catch (error) {
-        // Somebody put a file into a folder that was just emptied, or swapped it.
-        if (errno(error) !== "ENOTEMPTY" && errno(error) !== "ENOTDIR") throw error;
+        if (!CHANGED.includes(errno(error) ?? "")) throw error;
         if (round === ROUNDS) throw unsafe(path, "is being changed while it is removed");
       }
     }

@@ -20,7 +20,7 @@ export interface Layout {
   run(task: TaskId, agent: AgentId, run: number): RunPaths;
 }
 
-export interface TaskPaths {
+interface TaskPaths {
   dir: string;
   fact: string;
   /** AGENT_REGISTRY.json: a view, never read back. */
@@ -33,7 +33,7 @@ export interface TaskPaths {
 }
 
 /** Files of an agent that belong to its newest run, or to all of them. */
-export interface AgentPaths {
+interface AgentPaths {
   prompt: string;
   log: string;
   stderr: string;

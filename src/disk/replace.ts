@@ -67,13 +67,13 @@ export function readJson<T>(path: string): JsonRead<T> {
 }
 
 /** Writes every byte: the kernel may take fewer than it was given (full disk, quota) without reporting an error. */
-export function writeAll(fd: number, data: Uint8Array): void {
+function writeAll(fd: number, data: Uint8Array): void {
   let offset = 0;
   while (offset < data.length) offset += writeSync(fd, data, offset, data.length - offset);
 }
 
 /** Makes names that were created, renamed or removed in a folder survive a power cut. */
-export function syncFolder(path: string): void {
+function syncFolder(path: string): void {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     fsyncSync(fd);

@@ -1,12 +1,13 @@
 /** Finding, making and checking a workspace: the folder `.agent-workspace` that holds everything of a project. */
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, realpathSync, unlinkSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, readdirSync, realpathSync, unlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
 import { makeFolder } from "./inside.ts";
+import { makeFolders } from "./make-folders.ts";
 import { createExclusive } from "./replace.ts";
 
-export const WORKSPACE_NAME = ".agent-workspace";
+const WORKSPACE_NAME = ".agent-workspace";
 
 export interface WorkspaceQuery {
   /** `--workspace DIR`. */
@@ -37,11 +38,7 @@ export function findOrMakeWorkspace(query: WorkspaceQuery): string {
 /** Makes what is missing of a workspace and proves that it can be written. Returns its real path. */
 export function makeWorkspace(path: string): string {
   refuseForeignFolder(path);
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw diskFault(error, path);
-  }
+  makeFolders(path);
   const root = real(path);
   makeFolder(root, "active");
   // Exclusive, so that a line someone added is kept.

@@ -54,9 +54,12 @@ export class LogFile {
     for (let to = end; to > 0; ) {
       const from = Math.max(0, to - CHUNK);
       const n = this.read(buffer.subarray(0, to - from), from);
-      for (let at = n - 1; at >= 0 && (at = buffer.lastIndexOf(NEWLINE, at)) >= 0; at--) {
+      let at = buffer.lastIndexOf(NEWLINE, n - 1);
+      while (at >= 0) {
         left--;
         if (left === 0) return from + at + 1;
+        // An offset of -1 would mean the end of the buffer.
+        at = at === 0 ? -1 : buffer.lastIndexOf(NEWLINE, at - 1);
       }
       to = from;
     }

@@ -1,4 +1,5 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
+import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
@@ -25,5 +26,6 @@ export const operations: readonly Operation[] = [
   tasks,
   reap,
   doctor,
+  demo,
   version,
 ];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { LogRecord } from "../log/record.ts";
+import type { LogRecord } from "../fleet.ts";
 import { agentRef } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { checkStart } from "../agent/start.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { parseAgentId, parseTaskId } from "../core/ids.ts";
 import type { ShowRecord } from "../core/types.ts";
@@ -94,6 +95,7 @@ async function* begin(context: Context, given: z.output<typeof input>): AsyncGen
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
   };
+  checkStart({ argv: command, cwd, name, role }, context.cwd, context.env as NodeJS.ProcessEnv);
   const workspace = workspaceOf(context, { make: true, config, fallbackDir: fallback_dir });
   if (workspace.usedFallback)
     context.notice(`the usual workspace cannot be written; using ${workspace.root} for this run`);

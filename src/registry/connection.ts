@@ -40,14 +40,17 @@ export class Connection {
   static open(path: string, options: OpenOptions = {}): Connection {
     const busyMs = options.busyMs ?? BUSY_MS;
     if (options.readOnly === true) return Connection.#openReadOnly(path, busyMs);
+    // Made before SQLite does, which would give it the mode of the umask; -wal and -shm take over the file's mode.
+    if (path !== ":memory:" && !existsSync(path)) createExclusive(path, "");
+    let db = connect(path, false);
     let movedAside: string | undefined;
-    if (path !== ":memory:") {
-      // Made before SQLite does, which would give it the mode of the umask; -wal and -shm take over the file's mode.
-      if (!existsSync(path)) createExclusive(path, "");
+    if (path !== ":memory:" && !retry(path, busyMs, () => isSound(db, path))) {
+      db.close();
       movedAside = retry(path, busyMs, () => putAsideIfCorrupt(path));
-      if (movedAside !== undefined) createExclusive(path, "");
+      createExclusive(path, "");
+      db = connect(path, false);
     }
-    const connection = new Connection(connect(path, false), path, busyMs, movedAside);
+    const connection = new Connection(db, path, busyMs, movedAside);
     try {
       connection.#prepareSchema();
     } catch (error) {
@@ -130,7 +133,6 @@ function isSound(db: DatabaseSync, path: string): boolean {
  * releases if we die (another SQLite file), so that of two finders the second does not move the first one's fresh database.
  */
 function putAsideIfCorrupt(path: string): string | undefined {
-  if (soundAt(path)) return undefined;
   const guard = new DatabaseSync(`${path}.guard`, { timeout: 0 });
   try {
     guard.exec("BEGIN EXCLUSIVE");

@@ -66,7 +66,7 @@ describe("rows", () => {
   it("come back as they went in", () => {
     const registry = open();
     const data: TaskRow = { id: task, description: "d", created_at: iso(NOW), data: { v: 1, more: ["kept"] } };
-    registry.insertTask(data);
+    registry.putTask(data);
     const agent = agentRow("a", { role: "dev", name: "A", parent: parseAgentId("p"), depth: 2 });
     const run = runRow("a", {
       phase: "lost",
@@ -230,7 +230,7 @@ describe("rebuild", () => {
   it("replaces everything but what was created while the folders were read", () => {
     const registry = open();
     expect(registry.needsRebuild).toBe(true);
-    registry.insertTask({ id: task, description: "old", created_at: iso(NOW), data: {} });
+    registry.putTask({ id: task, description: "old", created_at: iso(NOW), data: {} });
     registry.insertRun(agentRow("old"), runRow("old"), limits);
     const later = { created_at: iso(NOW + 5000) };
     registry.insertRun(agentRow("fresh", later), runRow("fresh", later), limits);
@@ -243,7 +243,7 @@ describe("rebuild", () => {
 describe("the file", () => {
   it("R-004.14: is the owner's only, with its companions", () => {
     const dir = folder();
-    open(join(dir, "midwatch.db")).insertTask({ id: task, description: "", created_at: iso(), data: {} });
+    open(join(dir, "midwatch.db")).putTask({ id: task, description: "", created_at: iso(), data: {} });
     expect(readdirSync(dir).sort()).toEqual(["midwatch.db", "midwatch.db-shm", "midwatch.db-wal"]);
     for (const name of readdirSync(dir)) expect(statSync(join(dir, name)).mode & 0o777, name).toBe(0o600);
   });

@@ -75,8 +75,8 @@ export class Registry {
     return this.#all("SELECT 1 FROM meta WHERE key = 'built_at'").length === 0;
   }
 
-  insertTask(row: TaskRow): void {
-    this.#connection.write(() => this.#insert("tasks", row, row.id));
+  putTask(row: TaskRow): void {
+    this.#connection.write(() => this.#put("tasks", row));
   }
 
   /**

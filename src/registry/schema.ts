@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /** Entry n brings a database from version n to n + 1. Entries are never changed once released. */
-export const MIGRATIONS: readonly string[] = [
+const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE tasks (

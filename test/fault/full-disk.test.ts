@@ -16,8 +16,8 @@ import { folder } from "../support/folder.ts";
 function small(options: string): string {
   const at = join(folder(), "disk");
   mkdirSync(at);
-  execFileSync("mount", ["-t", "tmpfs", "-o", options, "midwatch-test", at]);
-  onTestFinished(() => void execFileSync("umount", ["-l", at]));
+  execFileSync("/bin/mount", ["-t", "tmpfs", "-o", options, "midwatch-test", at]);
+  onTestFinished(() => void execFileSync("/bin/umount", ["-l", at]));
   return at;
 }
 
@@ -79,10 +79,10 @@ describe.skipIf(process.getuid?.() !== 0)("a full disk", () => {
     fill(disk, 4096);
     const row = () => ({ id: newTaskId(), description: "x".repeat(20_000), created_at: iso(), data: {} });
     expect(() => {
-      for (let i = 0; i < 100; i++) registry.insertTask(row());
+      for (let i = 0; i < 100; i++) registry.putTask(row());
     }).toThrow(expect.objectContaining({ code: "DISK_FULL" }));
     unlinkSync(join(disk, "filler"));
-    registry.insertTask(row());
+    registry.putTask(row());
     expect(registry.integrity()).toEqual([]);
   });
 
@@ -99,7 +99,7 @@ describe.skipIf(process.getuid?.() !== 0)("a read-only disk", () => {
   it("R-000.26, R-000.32: is found by a write test before anything is started, and the error says what to do", () => {
     const disk = small("size=1m");
     const root = findOrMakeWorkspace({ env: {}, cwd: disk });
-    execFileSync("mount", ["-o", "remount,ro", disk]);
+    execFileSync("/bin/mount", ["-o", "remount,ro", disk]);
     const error = { code: "NOT_WRITABLE", exitCode: 5, hint: expect.stringContaining("--fallback-dir") };
     expect(() => findOrMakeWorkspace({ env: {}, cwd: disk })).toThrow(expect.objectContaining(error));
     expect(() => findOrMakeWorkspace({ explicit: join(disk, "new"), env: {}, cwd: disk })).toThrow(

@@ -77,9 +77,9 @@ it("R-004.13: removing trees while a folder in them is swapped for a link hits n
 
 function makeTree(root: string, outside: string): void {
   try {
-    makeFolder(root, "tree/flip/deep");
-    for (let i = 0; i < 5; i++) writeFileSync(join(root, "tree", "flip", "deep", `file-${i}`), "x");
+    makeFolder(root, "tree/flip");
     symlinkSync(outside, join(root, "tree", "link"));
+    for (let i = 0; i < 20; i++) writeFileSync(join(root, "tree", "flip", `file-${i}`), "x", { flag: "wx" });
   } catch {
     // The attacker was faster; what there is will do.
   }

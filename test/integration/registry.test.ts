@@ -56,7 +56,7 @@ describe("a process that stands still in a write transaction", () => {
   async function stopped(): Promise<{ path: string; holder: ChildProcess }> {
     const path = join(folder(), "midwatch.db");
     const before = open(path);
-    before.insertTask({ id: newTaskId(), description: "before", created_at: iso(), data: {} });
+    before.putTask({ id: newTaskId(), description: "before", created_at: iso(), data: {} });
     const holder = worker("hold", path);
     await once(holder, "message");
     holder.kill("SIGSTOP");
@@ -77,7 +77,7 @@ describe("a process that stands still in a write transaction", () => {
     const begun = performance.now();
     let error: unknown;
     try {
-      registry.insertTask(row);
+      registry.putTask(row);
     } catch (thrown) {
       error = thrown;
     }
@@ -93,7 +93,7 @@ describe("a process that stands still in a write transaction", () => {
     const gone = once(holder, "exit");
     holder.kill("SIGKILL");
     await gone;
-    registry.insertTask(row);
+    registry.putTask(row);
     expect(registry.tasks()).toHaveLength(2);
   });
 });

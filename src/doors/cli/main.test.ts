@@ -273,7 +273,7 @@ describe("help", () => {
         Flags:
           -n, --lines N              How many lines (default 100)
           -f, --follow               Go on
-              --mask                 Hide secrets (default true)
+              --[no-]mask            Hide secrets (default true)
               --tag TAG              A tag (repeatable)
               --grace-time DURATION  How long to wait (default 5s)
               --sync interval|none   When to sync

@@ -63,6 +63,8 @@ async function dispatch(
     await out.write(commandHelp(operation, bold));
     return 0;
   }
+  // With --json an error is the only thing on stderr, so notices wait for success.
+  const notices: string[] = [];
   const signals = [out.gone, ...(io.signal === undefined ? [] : [io.signal])];
   const context: Context = {
     door: "cli",
@@ -71,10 +73,12 @@ async function dispatch(
     workspace: globals.workspace,
     json: globals.json,
     signal: AbortSignal.any(signals),
-    notice: (text) => void io.stderr.write(`midwatch: ${text}\n`),
+    notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
   const answer = await operation.run(context, validate(operation, input));
-  return await print(operation, answer, { io, out, json: globals.json, color });
+  const code = await print(operation, answer, { io, out, json: globals.json, color });
+  for (const text of notices) tell(io, text);
+  return code;
 }
 
 interface Printing {
@@ -152,6 +156,10 @@ function find(words: readonly string[], operations: readonly Operation[]): Opera
 function behindFlags(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end === -1 ? argv : argv.slice(0, end);
+}
+
+function tell(io: Io, text: string): void {
+  io.stderr.write(`midwatch: ${text}\n`);
 }
 
 function explain(error: MidwatchError): string {

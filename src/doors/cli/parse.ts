@@ -6,7 +6,7 @@ import { nearest } from "../../core/nearest.ts";
 import type { Operation } from "../../operations/operation.ts";
 import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "./flags.ts";
 
-export interface Globals {
+interface Globals {
   json: boolean;
   help: boolean;
   workspace: string | undefined;

@@ -1,0 +1,25 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { diskFault, errno } from "./fault.ts";
+
+/**
+ * Makes a folder and those above it, each 0700. Node's own `recursive` answers ENOENT on a read-only file system and so
+ * hides the reason; this one lets the true errno through.
+ */
+export function makeFolders(path: string): void {
+  if (makeOne(path)) return;
+  makeFolders(dirname(path));
+  makeOne(path);
+}
+
+/** False when the folder above is missing. */
+function makeOne(path: string): boolean {
+  try {
+    mkdirSync(path, 0o700);
+    return true;
+  } catch (error) {
+    if (errno(error) === "EEXIST") return true;
+    if (errno(error) === "ENOENT") return false;
+    throw diskFault(error, path);
+  }
+}

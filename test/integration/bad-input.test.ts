@@ -1,0 +1,126 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { midwatch } from "../support/cli.ts";
+import { folder } from "../support/folder.ts";
+import { workspaceIn } from "../support/run.ts";
+
+const LONG = "a".repeat(300);
+
+describe("bad input", () => {
+  it.each([
+    ["no command", ["run"], 2, "USAGE"],
+    ["an empty command", ["run", "--", ""], 2, "USAGE"],
+    ["a command that does not exist", ["run", "--", "no-such-command-here"], 5, "COMMAND_NOT_FOUND"],
+    ["a file that is not executable", ["run", "--", "./plain"], 5, "COMMAND_NOT_FOUND"],
+    ["a folder as a command", ["run", "--", "./folder"], 5, "COMMAND_NOT_FOUND"],
+    ["a cwd that is gone", ["run", "--cwd", "gone", "--", "true"], 2, "BAD_PATH"],
+    ["a file as cwd", ["run", "--cwd", "plain", "--", "true"], 2, "BAD_PATH"],
+    ["a name that is a path", ["run", "--name", "../../etc", "--", "true"], 2, "BAD_ID"],
+    ["a task that is a path", ["run", "--task", "../x", "--", "true"], 2, "BAD_ID"],
+    ["an unknown flag", ["run", "--grase", "1s", "--", "true"], 2, "USAGE"],
+    ["an unknown command", ["rum", "--", "true"], 2, "USAGE"],
+    ["a negative grace", ["run", "--grace", "-1", "--", "true"], 2, "USAGE"],
+    ["a huge size", ["run", "--output-limit", "99999999999999999999", "--", "true"], 2, "USAGE"],
+    ["a size that is none", ["run", "--disk-warn", "lots", "--", "true"], 2, "USAGE"],
+    ["disk marks out of order", ["run", "--disk-floor", "1G", "--", "true"], 2, "BAD_CONFIG"],
+    ["an unknown tier", ["run", "--tier", "magic", "--", "true"], 2, "USAGE"],
+    ["an empty task", ["task", "  "], 2, "USAGE"],
+  ])("R-004.19, R-000.26: run: %s", async (_, args, code, name) => {
+    const place = folder();
+    writeFileSync(join(place, "plain"), "x");
+    chmodSync(join(place, "plain"), 0o644);
+    mkdirSync(join(place, "folder"));
+    const before = readdirSync(place).sort();
+    const result = await midwatch(place, [...args.slice(0, 1), "--json", ...args.slice(1)]);
+    expect(result).toMatchObject({ code, stdout: "" });
+    const { error } = JSON.parse(result.stderr);
+    expect(error).toMatchObject({
+      code: name,
+      message: expect.any(String),
+      hint: expect.any(String),
+      retryable: expect.any(Boolean),
+    });
+    expect(readdirSync(place).sort()).toEqual(before);
+  });
+
+  it.each([
+    ["../../etc/passwd"],
+    ["a b"],
+    ['a"b'],
+    ["a'b"],
+    ["$(id)"],
+    ["`id`"],
+    [LONG],
+    ["A"],
+    ["-x y"],
+    ["ä"],
+    [""],
+    ["a/b"],
+    [".."],
+  ])("R-004.13, R-004.19: the id %j is refused by every command that takes one, and nothing changes", async (id) => {
+    const place = folder();
+    workspaceIn(place).task("one");
+    const names = readdirSync(join(place, ".agent-workspace")).sort();
+    for (const command of ["show", "stop", "logs", "wait", "restart"]) {
+      const result = await midwatch(place, [command, "--json", "--", id]);
+      expect([result.code, result.stdout], `${command} ${id}`).toEqual([2, ""]);
+      expect(JSON.parse(result.stderr).error.message).not.toContain("undefined");
+    }
+    expect(readdirSync(join(place, ".agent-workspace")).sort()).toEqual(names);
+  });
+
+  it("an agent that is not there: exit 3, with what to do next", async () => {
+    const place = folder();
+    workspaceIn(place).task("one");
+    for (const command of ["show", "stop", "logs", "wait", "restart"]) {
+      expect(await midwatch(place, [command, "nobody"])).toMatchObject({
+        code: 3,
+        stdout: "",
+        stderr: expect.stringContaining("midwatch ls --all"),
+      });
+    }
+    expect(await midwatch(place, ["run", "--task", "TASK-20200101-000000-00000000", "--", "true"])).toMatchObject({
+      code: 3,
+    });
+    expect(await midwatch(folder(), ["ls"])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("no workspace"),
+    });
+  });
+
+  it("numbers of logs are checked at the door", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const { agent } = await workspace.run({ argv: ["true"] });
+    for (const n of ["-1", "1.5", "many", "99999999999999999999"]) {
+      expect((await midwatch(place, ["logs", `-n${n}`, agent])).code, n).toBe(2);
+    }
+    expect((await midwatch(place, ["logs", "--run", "7", agent])).code).toBe(3);
+  });
+
+  it("R-004.13: a link in place of a workspace folder is refused and not followed", async () => {
+    const place = folder();
+    const outside = folder();
+    const workspace = workspaceIn(place);
+    rmdirSync(join(workspace.root, "active"));
+    symlinkSync(outside, join(workspace.root, "active"));
+    expect(await midwatch(place, ["run", "--", "true"])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("symbolic link"),
+    });
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
+  it("a prefix that is not unique is answered with what it could be", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    await workspace.run({ argv: ["true"], name: "twin" });
+    await workspace.run({ argv: ["true"], name: "twin" });
+    expect(await midwatch(place, ["show", "twin"])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("could be twin-"),
+    });
+    expect(existsSync(join(place, ".agent-workspace"))).toBe(true);
+  });
+});

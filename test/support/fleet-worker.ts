@@ -1,0 +1,19 @@
+// `fleet-worker.ts ROOT COUNT NAME`: starts COUNT agents one after another, short ones, lists and reaps between, waits for all,
+// and sends the records.
+import { openWorkspace, type RunRecord } from "../../src/fleet.ts";
+
+const [root = "", count = "0", name = ""] = process.argv.slice(2);
+using workspace = openWorkspace({ workspace: root, make: true });
+const started: RunRecord[] = [];
+await workspace.list();
+for (let i = 0; i < Number(count); i++) {
+  const argv = i % 3 === 0 ? ["sleep", `0.${i % 10}`] : ["sh", "-c", `echo ${name} ${i}`];
+  started.push(await workspace.run({ argv, name: `${name}-${i % 2}` }));
+  if (i % 4 === 1) await workspace.list();
+  if (i % 4 === 3) await workspace.reap();
+}
+const ended = await workspace.wait(
+  started.map(({ agent }) => agent),
+  { timeoutMs: 120_000 },
+);
+process.send?.({ started, ended: ended.map(({ runs, files, ...rest }) => ({ ...rest, files: files.length })) });

@@ -1,0 +1,194 @@
+/**
+ * A workspace of its own for one test or one campaign, and the processes a test starts beside it. `end` stops every agent
+ * with grace 0 and then looks for itself: no process with a nonce of this workspace may live, in its environment or as its
+ * keeper. No vitest in here: the soak uses it too.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ConfigInput } from "../../src/core/config.ts";
+import type { IntentFact, StartFact } from "../../src/core/types.ts";
+import { type OpenOptions, openWorkspace, type RunRecord, type Workspace } from "../../src/fleet.ts";
+import { readProcess } from "../../src/process/identity.ts";
+
+export const supportFile = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+export const CLI: string = supportFile("../../src/doors/cli/main.ts");
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export class Lab {
+  readonly folder: string;
+  readonly root: string;
+  readonly workspace: Workspace;
+  readonly #config: ConfigInput;
+  readonly #opened: Workspace[] = [];
+  readonly #children = new Set<ChildProcess>();
+  readonly #nonces = new Set<string>();
+
+  constructor(config: ConfigInput = {}, folder?: string) {
+    this.folder = folder ?? realpathSync(mkdtempSync(join(tmpdir(), "midwatch-lab-")));
+    this.root = join(this.folder, ".agent-workspace");
+    this.#config = { grace: "500ms", ...config };
+    this.workspace = this.open({ make: true });
+  }
+
+  /** One more Workspace over the same folder, as another process would have. */
+  open(more: OpenOptions = {}): Workspace {
+    const opened = openWorkspace({ workspace: this.root, cwd: this.folder, config: this.#config, ...more });
+    this.#opened.push(opened);
+    return opened;
+  }
+
+  async run(...argv: string[]): Promise<RunRecord> {
+    return this.workspace.run({ argv });
+  }
+
+  /** `sh -c script`. */
+  async sh(script: string): Promise<RunRecord> {
+    return this.run("sh", "-c", script);
+  }
+
+  runDir({ task, agent, run }: Pick<RunRecord, "task" | "agent" | "run">): string {
+    return join(this.root, task, "runs", agent, String(run));
+  }
+
+  fact<T>(record: Pick<RunRecord, "task" | "agent" | "run">, name: string): T | undefined {
+    try {
+      return JSON.parse(readFileSync(join(this.runDir(record), name), "utf8")) as T;
+    } catch {
+      return undefined;
+    }
+  }
+
+  intent(record: Pick<RunRecord, "task" | "agent" | "run">): IntentFact {
+    return this.fact<IntentFact>(record, "intent.json") as IntentFact;
+  }
+
+  startFact(record: Pick<RunRecord, "task" | "agent" | "run">): StartFact {
+    return this.fact<StartFact>(record, "start.json") as StartFact;
+  }
+
+  async raw(agent: string, options: { run?: number; stderr?: boolean } = {}): Promise<Buffer> {
+    const parts: Uint8Array[] = [];
+    for await (const part of this.workspace.logBytes(agent, { raw: true, ...options })) parts.push(part);
+    return Buffer.concat(parts);
+  }
+
+  /** `midwatch ARGS` in a process of its own. */
+  cli(...args: string[]): Promise<Ended> {
+    return ended(this.node(CLI, "--workspace", this.root, ...args));
+  }
+
+  /** `node FILE ARGS` with pipes; killed at the end of the test if it still lives. */
+  node(file: string, ...args: string[]): ChildProcess {
+    const child = spawn(process.execPath, [file, ...args], {
+      cwd: this.folder,
+      env: { ...process.env, MIDWATCH_GRACE: "500ms" },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    this.#children.add(child);
+    child.once("exit", () => this.#children.delete(child));
+    return child;
+  }
+
+  /** Living processes of this workspace's runs, keepers included: found by us, not by midwatch. */
+  survivors(): Survivor[] {
+    this.#remember();
+    return processesWith([...this.#nonces]);
+  }
+
+  async end(): Promise<void> {
+    this.#remember();
+    for (const child of this.#children) child.kill("SIGKILL");
+    const problems: string[] = [];
+    try {
+      using workspace = openWorkspace({ workspace: this.root, cwd: this.folder });
+      const live = (await workspace.list({ all: true })).filter(({ phase }) => !OVER.includes(phase));
+      const reports = await workspace.stop(
+        live.map(({ agent }) => agent),
+        { graceMs: 0, reason: "end of a test" },
+      );
+      for (const report of reports) if (!report.verified) problems.push(`not stopped: ${JSON.stringify(report)}`);
+    } catch (error) {
+      problems.push(`stop at the end: ${error}`);
+    }
+    await until(() => this.survivors().length === 0, 3000).catch(() => {
+      for (const { pid, name, start_ticks } of this.survivors()) {
+        problems.push(`left alive: ${pid} ${name}`);
+        if (readProcess(pid)?.start_ticks === start_ticks) process.kill(pid, "SIGKILL");
+      }
+    });
+    for (const opened of this.#opened) opened.close();
+    rmSync(this.folder, { recursive: true, force: true });
+    if (problems.length > 0) throw new Error(problems.join("\n"));
+  }
+
+  #remember(): void {
+    for (const path of globSync("TASK-*/runs/*/*/{intent.json,claim}", { cwd: this.root })) {
+      const nonce = /"nonce":"([0-9a-f]{32})"/.exec(text(join(this.root, path)))?.[1];
+      if (nonce) this.#nonces.add(nonce);
+    }
+  }
+}
+
+const OVER: readonly string[] = ["drained", "archived", "launch_failed"];
+
+export interface Survivor {
+  pid: number;
+  start_ticks: number;
+  name: string;
+  keeper: boolean;
+}
+
+/** Every process that has one of these nonces in its environment, or is a keeper called with one. */
+export function processesWith(nonces: readonly string[]): Survivor[] {
+  if (nonces.length === 0) return [];
+  return readdirSync("/proc").flatMap((entry) => {
+    const pid = Number(entry);
+    const found = Number.isInteger(pid) ? readProcess(pid) : undefined;
+    if (found === undefined) return [];
+    const keeper = nonces.some((nonce) => text(`/proc/${pid}/cmdline`).includes(`\0${nonce}\0`));
+    const environment = text(`/proc/${pid}/environ`);
+    if (!keeper && !nonces.some((nonce) => environment.includes(nonce))) return [];
+    return [{ pid, start_ticks: found.start_ticks, name: found.name, keeper }];
+  });
+}
+
+/** The same process as before, alive and no zombie. */
+export function lives({ pid, start_ticks }: { pid: number; start_ticks: number }): boolean {
+  return readProcess(pid)?.start_ticks === start_ticks;
+}
+
+export async function ended(child: ChildProcess): Promise<Ended> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (part) => (stdout += part));
+  child.stderr?.on("data", (part) => (stderr += part));
+  const [code, signal] = await once(child, "close");
+  return { code, signal, stdout, stderr };
+}
+
+export function text(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+/** Polls until it holds; throws after `ms`. */
+export async function until(holds: () => unknown, ms = 15_000, what = String(holds)): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`did not come to hold within ${ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
