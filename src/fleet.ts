@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, catchUp, type LaunchStep, Registries, withReader, withWriter } from "./agent/context.ts";
 import { readFacts } from "./agent/facts.ts";
-import { readFolders } from "./agent/folders.ts";
+import { rebuildFrom } from "./agent/folders.ts";
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { hasEnded } from "./agent/observe.ts";
+import { assertRun, type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./agent/read.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
-import { listRecord, logOf, runRow, runSummary, trackedFiles } from "./agent/record.ts";
+import { listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
 import { restart } from "./agent/restart.ts";
 import { makeTask, type StartOptions, start } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
@@ -21,8 +22,9 @@ import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
 import type { LogRecord } from "./log/record.ts";
-import { type StreamOptions, streamBytes, streamRecords } from "./log/stream.ts";
+import type { RunRow } from "./registry/registry.ts";
 
+export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {
@@ -55,16 +57,6 @@ export interface RunRecord {
 export interface WaitOptions {
   any?: boolean | undefined;
   timeoutMs?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-export interface LogOptions {
-  /** The last N lines; the whole log when undefined. */
-  lines?: number | undefined;
-  follow?: boolean | undefined;
-  raw?: boolean | undefined;
-  stderr?: boolean | undefined;
-  run?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -177,9 +169,13 @@ export class Workspace {
     const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
     const run = fresh ?? (facts.intent ? runRow(paths, task, agent, listed.run.run, facts, true) : listed.run);
     const rows = withReader(this.#context, (registry) => registry.runsOf(agent));
+    const earlier = (row: RunRow): RunRow => {
+      const known = readFacts(paths.run(task, agent, row.run));
+      return known.intent ? runRow(paths, task, agent, row.run, known, false) : row;
+    };
     return {
       ...listRecord({ agent: listed.agent, run }),
-      runs: rows.map((row) => runSummary(row.run === run.run ? run : row)),
+      runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
       files: trackedFiles(paths, task, agent),
     };
   }
@@ -212,35 +208,32 @@ export class Workspace {
     return stop(this.#context, agents, options);
   }
 
+  /** What the agent printed, line by line. The line's bytes are valid until the next item is asked for. */
+  log(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogItem> {
+    return readLog(this.#context, this.#logOf(id, options), options);
+  }
+
+  async *logRecords(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogRecord> {
+    for await (const { record } of this.log(id, options)) yield record;
+  }
+
+  /** Exactly the bytes the agent printed. */
   logBytes(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
-    return streamBytes(this.#logOptions(id, options));
+    return readRaw(this.#context, this.#logOf(id, options), options);
   }
 
-  logRecords(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogRecord> {
-    return streamRecords(this.#logOptions(id, options));
-  }
-
-  #logOptions(id: string | undefined, options: LogOptions): StreamOptions {
-    const { layout: paths } = this.#context;
-    const { listed } = locate(this.#context, resolveId(this.#context, id));
-    const { agent } = listed;
-    const run = options.run ?? listed.run.run;
-    const facts = readFacts(paths.run(agent.task, agent.id, run));
-    if (!facts.intent) {
-      throw new MidwatchError("NOT_FOUND_RUN", `${agent.id} has no run ${run}.`, {
-        hint: `midwatch show ${agent.id} lists its runs.`,
-      });
-    }
-    return {
-      path: logOf(paths, agent.task, agent.id, run, run === listed.run.run, options.stderr),
-      run: options.stderr ? 1 : run,
-      type: options.stderr ? "stderr" : "stdout",
-      lines: options.lines,
-      follow: options.follow ?? false,
-      raw: options.raw ?? false,
-      isLive: () => !hasEnded(readFacts(paths.run(agent.task, agent.id, run))),
-      signal: options.signal ?? new AbortController().signal,
+  #logOf(id: string | undefined, { run, stderr }: LogOptions): LogOf {
+    const { agent, run: newest } = locate(this.#context, resolveId(this.#context, id)).listed;
+    const of: LogOf = {
+      task: agent.task,
+      agent: agent.id,
+      run: run ?? newest.run,
+      newest: newest.run,
+      stderr: stderr ?? false,
+      json: agent.driver !== "command",
     };
+    assertRun(this.#context, of);
+    return of;
   }
 
   /** Settles every run whose facts and row differ; with `lost`, ends runs that lost their keeper and live on. */
@@ -269,8 +262,7 @@ export class Workspace {
 
   /** Makes the registry anew from the folders. */
   rebuild(): { tasks: number; agents: number; runs: number } {
-    const contents = readFolders(this.#context.layout);
-    withWriter(this.#context, (registry) => registry.rebuild(contents));
+    const contents = withWriter(this.#context, (registry) => rebuildFrom(this.#context.layout, registry));
     return { tasks: contents.tasks.length, agents: contents.agents.length, runs: contents.runs.length };
   }
 

@@ -4,7 +4,7 @@ import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { Layout } from "../disk/layout.ts";
 import { Registry } from "../registry/registry.ts";
-import { readFolders } from "./folders.ts";
+import { rebuildFrom } from "./folders.ts";
 
 /** Points of a launch, in order; tests stop a launcher at each of them. */
 export type LaunchStep = "reserved" | "folders" | "active" | "intent" | "answered";
@@ -34,23 +34,45 @@ export class Registries {
     this.#layout = layout;
   }
 
-  get(kind: Kind): Registry {
+  /** A database that turns out to be damaged is opened once more: that puts it aside and makes a new one. */
+  use<T>(kind: Kind, act: (registry: Registry) => T): T {
+    try {
+      return act(this.#get(kind));
+    } catch (error) {
+      if (!(error instanceof MidwatchError && error.code === "REGISTRY_CORRUPT")) throw error;
+      this.#drop(kind);
+      return act(this.#get(kind));
+    }
+  }
+
+  #get(kind: Kind): Registry {
     const path = this.#layout.registry;
     const kept = this.#open.get(kind);
     if (kept !== undefined && kept.ino !== undefined && kept.ino === inode(path)) return kept.registry;
-    kept?.registry.close();
-    this.#open.delete(kind);
-    // A reader without a file is an empty registry in memory: it is filled from the folders, and looked at again next time.
-    const before = inode(path);
-    const registry = Registry.open(path, OPTIONS[kind]);
+    this.#drop(kind);
+    let ino = inode(path);
+    let registry = Registry.open(path, OPTIONS[kind]);
     try {
-      if (registry.needsRebuild) registry.rebuild(readFolders(this.#layout));
+      if (registry.needsRebuild) {
+        if (kind === "reader") {
+          // No file yet, or not filled yet by whoever makes it: the folders are read into memory, and again next time.
+          registry.close();
+          registry = Registry.open(":memory:");
+          ino = undefined;
+        }
+        rebuildFrom(this.#layout, registry);
+      }
     } catch (error) {
       registry.close();
       throw error;
     }
-    this.#open.set(kind, { registry, ino: kind === "reader" ? before : inode(path) });
+    this.#open.set(kind, { registry, ino: kind === "reader" ? ino : inode(path) });
     return registry;
+  }
+
+  #drop(kind: Kind): void {
+    this.#open.get(kind)?.registry.close();
+    this.#open.delete(kind);
   }
 
   close(): void {
@@ -60,18 +82,18 @@ export class Registries {
 }
 
 export function withWriter<T>(context: Context, act: (registry: Registry) => T): T {
-  return act(context.registries.get("writer"));
+  return context.registries.use("writer", act);
 }
 
 /** Reads without ever needing the write lock; a missing or unusable database is replaced by the folders themselves. */
 export function withReader<T>(context: Context, act: (registry: Registry) => T): T {
-  return act(context.registries.get("reader"));
+  return context.registries.use("reader", act);
 }
 
 /** Tells the registry if it can be had now. */
 export function catchUp(context: Context, act: (registry: Registry) => void): boolean {
   try {
-    act(context.registries.get("catchUp"));
+    context.registries.use("catchUp", act);
     return true;
   } catch (error) {
     if (error instanceof MidwatchError && CATCH_UP_LATER.includes(error.code)) return false;

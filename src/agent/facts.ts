@@ -12,7 +12,7 @@ import type {
 } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
-import { type Host, isKeeper } from "../process/identity.ts";
+import { type Host, host, isKeeper } from "../process/identity.ts";
 
 export interface Facts {
   intent: IntentFact | undefined;
@@ -60,6 +60,17 @@ function readOnce(paths: RunPaths): Facts {
 /** Where the run's processes live; a record from another boot or pid namespace matches no process here. */
 export function hostOf(facts: Facts): Host | undefined {
   return facts.start ?? facts.intent;
+}
+
+/** Whether its processes, if any live, are in the process table that we see. */
+export function isHere(facts: Facts): boolean {
+  const where = hostOf(facts);
+  return where?.boot_id === host().boot_id && where.pid_ns === host().pid_ns;
+}
+
+/** Another pid namespace of this boot (a container beside us): its processes may live and cannot be seen from here. */
+export function isElsewhere(facts: Facts): boolean {
+  return hostOf(facts)?.boot_id === host().boot_id && !isHere(facts);
 }
 
 /** The keeper that owns the run, if it lives. */

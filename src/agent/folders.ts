@@ -1,14 +1,24 @@
 /** The whole workspace read from its folders: what the registry is rebuilt from. */
 import { readdirSync } from "node:fs";
 import { isAgentId, isTaskId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
 import type { TaskFact } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
-import type { AgentRow, Contents, FileRow, RunRow, TaskRow } from "../registry/registry.ts";
+import type { AgentRow, Contents, FileRow, Registry, RunRow, TaskRow } from "../registry/registry.ts";
 import { readFacts } from "./facts.ts";
 import { agentRow, runRow, trackedFiles } from "./record.ts";
+import { LAUNCH_MS } from "./state.ts";
 
-export function readFolders(layout: Layout): Contents {
+/** Makes a registry anew. A launch reserves its row before it has a folder, so rows younger than a launch may take stay. */
+export function rebuildFrom(layout: Layout, registry: Registry): Contents {
+  const keepSince = iso(Date.now() - LAUNCH_MS);
+  const contents = readFolders(layout);
+  registry.rebuild(contents, keepSince);
+  return contents;
+}
+
+function readFolders(layout: Layout): Contents {
   const tasks: TaskRow[] = [];
   const agents: AgentRow[] = [];
   const runs: RunRow[] = [];

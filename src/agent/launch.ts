@@ -22,6 +22,8 @@ export interface Launched {
   problem: string | undefined;
 }
 
+export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
+
 export interface LaunchPlan {
   intent: IntentFact;
   /** Run 2 and later begin with the restart marker. */
@@ -63,7 +65,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
   const row = runRow(layout, task, agent, run, readFacts(paths), true);
   const started = "start" in answer ? answer.start : undefined;
   replaceFast(layout.agent(task, agent).deploy, `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`);
-  catchUp(context, (registry) => registry.putRun(row));
+  catchUp(context, (registry) => registry.putRun(row, agentRow(plan.intent)));
   writeView(context, task);
   return { row, start: started, problem: problemOf(answer, plan.intent) };
 }
@@ -87,18 +89,21 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
   withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
 }
 
-/** Declares that a run will never start. False when a keeper has claimed it first. */
-export function giveUp(context: Context, intent: IntentFact, why: string): boolean {
+/** Declares that a run will never start. False when a keeper has claimed it first. Works before there is an intent. */
+export function giveUp(context: Context, run: RunName & { nonce: string }, why: string): boolean {
+  const { layout } = context;
+  const paths = layout.run(run.task, run.agent, run.run);
   const self = readProcess(process.pid);
   const claim = {
     by: "launcher",
     pid: process.pid,
     start_ticks: self?.start_ticks ?? 0,
-    nonce: intent.nonce,
+    nonce: run.nonce,
     why,
     at: iso(),
   };
-  return createExclusive(context.layout.run(intent.task, intent.agent, intent.run).claim, `${JSON.stringify(claim)}\n`);
+  makeFolder(layout.root, paths.dir);
+  return createExclusive(paths.claim, `${JSON.stringify(claim)}\n`);
 }
 
 /** The launch failed before its intent was written: nothing can have started, and no trace is left. */

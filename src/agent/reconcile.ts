@@ -3,7 +3,6 @@
  * the whole workspace: the cost does not grow with history.
  */
 import { readdirSync } from "node:fs";
-import type { AgentId, TaskId } from "../core/ids.ts";
 import { isTaskId } from "../core/ids.ts";
 import { ENDED_PHASES } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
@@ -13,16 +12,13 @@ import { scanMembers } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { adopt } from "./adopt.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
-import { type Facts, readFacts } from "./facts.ts";
-import { giveUp } from "./launch.ts";
-import { runRow, trackedFiles } from "./record.ts";
+import { type Facts, isHere, readFacts } from "./facts.ts";
+import { giveUp, type RunName } from "./launch.ts";
+import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
 import { isLaunchOverdue, LAUNCH_MS } from "./state.ts";
 import { writeView } from "./view.ts";
 
-export interface Observed {
-  task: TaskId;
-  agent: AgentId;
-  run: number;
+export interface Observed extends RunName {
   facts: Facts;
   row: RunRow;
 }
@@ -31,20 +27,19 @@ export interface Observed {
 export async function reconcile(context: Context, nowMs: number = Date.now()): Promise<Observed[]> {
   const { layout } = context;
   const known = withReader(context, (registry) => registry.list());
-  const runs = new Map<string, { task: TaskId; agent: AgentId; run: number }>();
+  const runs = new Map<string, RunName>();
   for (const { agent, run } of known)
     runs.set(`${agent.id}.${run.run}`, { task: agent.task, agent: agent.id, run: run.run });
   for (const active of activeRuns(context)) runs.set(`${active.agent}.${active.run}`, active);
   const rows = new Map(known.map(({ run }) => [`${run.agent}.${run.run}`, run]));
   const observed: Observed[] = [];
-  const unborn: RunRow[] = [];
-  for (const [name, { task, agent, run }] of runs) {
+  const unborn: RunName[] = [];
+  for (const [name, one] of runs) {
+    const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
     let facts = readFacts(paths);
-    const row = rows.get(name);
-    if (!facts.intent && !facts.claim) {
-      // Reserved, but its launcher died before there was anything on disk that could run.
-      if (row && nowMs - Date.parse(row.created_at) > LAUNCH_MS) unborn.push(row);
+    if (!facts.intent && (!facts.claim || facts.claim.by === "launcher")) {
+      if (facts.claim || isUnborn(context, one, rows.get(name), nowMs)) unborn.push(one);
       continue;
     }
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
@@ -56,13 +51,21 @@ export async function reconcile(context: Context, nowMs: number = Date.now()): P
   return observed;
 }
 
+/** Reserved, but its launcher has not come as far as an intent in time. The claim sees to it that it never will. */
+function isUnborn(context: Context, name: RunName, row: RunRow | undefined, nowMs: number): boolean {
+  const since = row ? Date.parse(row.created_at) : stat(context.layout.activeMark(name.agent, name.run))?.mtimeMs;
+  if (since === undefined || nowMs - since <= LAUNCH_MS) return false;
+  return giveUp(context, { ...name, nonce: row?.nonce ?? "" }, "no intent within 10 s");
+}
+
 async function takeUpLost(context: Context, observed: readonly Observed[]): Promise<void> {
   const lost = observed.filter(({ row }) => row.phase === "lost");
+  const here = lost.filter(({ facts }) => isHere(facts));
   const members = scanMembers(
     context.layout.root,
-    lost.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: context.layout.run(task, agent, run).dir })),
+    here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: context.layout.run(task, agent, run).dir })),
   );
-  for (const [i, { row }] of lost.entries()) row.alive = members[i] ?? [];
+  for (const [i, { row }] of here.entries()) row.alive = members[i] ?? [];
   await Promise.all(lost.map(({ facts }) => adopt(context, facts)));
 }
 
@@ -70,29 +73,31 @@ function settle(
   context: Context,
   observed: readonly Observed[],
   rows: ReadonlyMap<string, RunRow>,
-  unborn: readonly RunRow[],
+  unborn: readonly RunName[],
 ): void {
   const changed = observed.filter(
     ({ row }) => rows.get(`${row.agent}.${row.run}`)?.phase !== row.phase || row.phase === "lost",
   );
   if (changed.length === 0 && unborn.length === 0) return;
   const told = catchUp(context, (registry) => {
-    registry.putRuns(changed.map(({ row }) => row));
-    for (const row of unborn) registry.deleteRun(row.agent, row.run);
+    registry.putRuns(
+      changed.map(({ row }) => row),
+      changed.flatMap(({ facts }) => (facts.intent ? [agentRow(facts.intent)] : [])),
+    );
+    for (const { agent, run } of unborn) registry.deleteRun(agent, run);
     for (const { task, agent, run, row } of changed) {
       if (ENDED_PHASES.includes(row.phase)) registry.putFiles(agent, run, trackedFiles(context.layout, task, agent));
     }
   });
   if (!told) return;
-  for (const { agent, run, row } of changed) {
-    if (ENDED_PHASES.includes(row.phase)) removeFile(context.layout.root, context.layout.activeMark(agent, run));
-  }
-  for (const row of unborn) removeFile(context.layout.root, context.layout.activeMark(row.agent, row.run));
+  const over = changed.filter(({ row }) => ENDED_PHASES.includes(row.phase));
+  for (const { agent, run } of [...over, ...unborn])
+    removeFile(context.layout.root, context.layout.activeMark(agent, run));
   for (const task of new Set(changed.map(({ task: id }) => id))) writeView(context, task);
 }
 
 /** The runs named in `active/`; the mark holds the run's folder, so that no search is needed. */
-export function activeRuns({ layout }: Context): { task: TaskId; agent: AgentId; run: number }[] {
+function activeRuns({ layout }: Context): RunName[] {
   let names: string[];
   try {
     names = readdirSync(layout.active);

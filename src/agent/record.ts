@@ -57,7 +57,10 @@ export function runRow(
   };
 }
 
-/** The newest run's log is in logs/; an earlier one was moved to archive/ before the next run began. */
+/**
+ * The newest run's log is in logs/; an earlier one was moved to archive/ before the next run began. When that next run
+ * never came to be (its launcher died just then), the newest is in archive/ too.
+ */
 export function logOf(
   layout: Layout,
   task: TaskId,
@@ -67,9 +70,8 @@ export function logOf(
   stderr = false,
 ): string {
   const current = layout.agent(task, agent)[stderr ? "stderr" : "log"];
-  if (newest) return current;
   const moved = layout.run(task, agent, run)[stderr ? "archivedStderr" : "archivedLog"];
-  return moved;
+  return newest && (stat(current) || !stat(moved)) ? current : moved;
 }
 
 export function listRecord({ agent, run }: Listed): ListRecord {

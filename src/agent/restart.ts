@@ -1,4 +1,5 @@
 /** The next run of an agent: the former run's files move to archive/, then the same intent is launched under a new number. */
+import { existsSync } from "node:fs";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { newNonce } from "../core/ids.ts";
@@ -21,11 +22,8 @@ export async function restart(context: Context, agent: AgentId): Promise<Launche
   const { listed, facts, paths } = locate(context, agent);
   const former = facts.intent;
   const phase = phaseNow(facts);
-  if (!former)
-    throw new MidwatchError("NOT_FOUND_RUN", `${agent} has no run to repeat.`, {
-      hint: "`midwatch run` starts a new agent.",
-    });
-  if (!ENDED_PHASES.includes(phase)) {
+  // Without an intent it is being started just now.
+  if (!former || !ENDED_PHASES.includes(phase)) {
     throw new MidwatchError("REFUSED_ALIVE", `${agent} is ${phase}; only an agent that has ended can be restarted.`, {
       hint: `midwatch stop ${agent}`,
     });
@@ -34,7 +32,9 @@ export async function restart(context: Context, agent: AgentId): Promise<Launche
   assertCommand(former.argv[0] ?? "", former.cwd, context.env["PATH"] ?? "");
   assertWritable(layout.root);
   preflight(layout.root, config);
-  const run = listed.run.run + 1;
+  let run = listed.run.run + 1;
+  // A number that was given up before it had an intent is not used again: its claim stands.
+  while (existsSync(layout.run(former.task, agent, run).claim)) run++;
   const intent: IntentFact = { ...former, ...host(), run, nonce: newNonce(), created_at: iso() };
   const prepare = (): void => {
     const files = layout.agent(former.task, agent);

@@ -5,7 +5,7 @@ import { type AgentId, newAgentId, newNonce, newTaskId, parseAgentId, quote, slu
 import { iso } from "../core/time.ts";
 import type { IntentFact, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
-import { assertInside, makeFolder } from "../disk/inside.ts";
+import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
 import { replace } from "../disk/replace.ts";
 import { assertWritable } from "../disk/workspace.ts";
 import { host } from "../process/identity.ts";
@@ -20,6 +20,8 @@ export interface StartOptions {
   role?: string | undefined;
   name?: string | undefined;
   parent?: AgentId | undefined;
+  /** Kept in agent_prompt_<agent>.txt while the run lives, and in its intent. */
+  prompt?: string | undefined;
   cwd?: string | undefined;
   /** A file or FIFO to read from; nothing by default. */
   stdin?: string | undefined;
@@ -75,7 +77,7 @@ export async function start(context: Context, options: StartOptions): Promise<St
       depth: parent === undefined ? 0 : parent.depth + 1,
       argv: [...options.argv],
       cwd,
-      prompt: null,
+      prompt: options.prompt ?? null,
       stdin: options.stdin === undefined ? null : resolve(cwd, options.stdin),
       limits: { output_bytes: config.output_limit },
       disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
@@ -99,9 +101,14 @@ export function makeTask(context: Context, task: TaskId, description: string, no
   const fact: TaskFact = { v: 1, task, description, created_at: iso(nowMs) };
   makeFolder(context.layout.root, context.layout.task(task).dir);
   replace(context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
-  withWriter(context, (registry) =>
-    registry.putTask({ id: task, description, created_at: fact.created_at, data: { ...fact } }),
-  );
+  try {
+    withWriter(context, (registry) =>
+      registry.putTask({ id: task, description, created_at: fact.created_at, data: { ...fact } }),
+    );
+  } catch (error) {
+    removeTree(context.layout.root, context.layout.task(task).dir); // It was not made, and nothing says that it was.
+    throw error;
+  }
   return fact;
 }
 

@@ -6,12 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { FileReport, Report, StopFact } from "../core/types.ts";
+import type { FileReport, ProcessIdentity, Report, StopFact } from "../core/types.ts";
+import { makeFolder } from "../disk/inside.ts";
 import { replace } from "../disk/replace.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
-import { hostOf, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
+import { hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
 import { fileSteps } from "./file-steps.ts";
 import { giveUp } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
@@ -66,7 +67,7 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   let problem: string | undefined;
   if (!alreadyStopped) {
     try {
-      await endProcesses(context, found, options);
+      problem = await endProcesses(context, found, options);
     } catch (error) {
       problem = toMidwatchError(error).message;
     }
@@ -75,7 +76,12 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   return report(context, found, options, { alreadyStopped, tookMs, problem });
 }
 
-async function endProcesses(context: Context, { paths, listed }: Located, options: StopOptions): Promise<void> {
+/** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
+async function endProcesses(
+  context: Context,
+  { paths, listed }: Located,
+  options: StopOptions,
+): Promise<string | undefined> {
   const graceMs = options.graceMs ?? context.config.grace;
   const ask: StopFact = {
     v: 1,
@@ -84,17 +90,20 @@ async function endProcesses(context: Context, { paths, listed }: Located, option
     grace_ms: graceMs,
     requested_at: iso(),
   };
+  makeFolder(context.layout.root, paths.dir);
   replace(paths.stop, `${JSON.stringify(ask)}\n`);
-  let facts = readFacts(paths);
   // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
-  if (!facts.claim && facts.intent && giveUp(context, facts.intent, "stopped before it was started")) return;
+  const name = { task: listed.agent.task, ...listed.run };
+  if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
   const deadline = performance.now() + graceMs + WEDGED_MS;
   let asked: number | undefined;
   let nudge = performance.now() + NUDGE_MS;
+  let last = deadline + STUCK_MS;
   let wedged = false;
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
-    facts = readFacts(paths);
-    if (facts.done) return;
+    const facts = readFacts(paths);
+    if (hasEnded(facts)) return undefined;
+    if (isElsewhere(facts)) return "it runs in another pid namespace: stop it from there";
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
     const where = hostOf(facts);
     const now = performance.now();
@@ -105,22 +114,26 @@ async function endProcesses(context: Context, { paths, listed }: Located, option
       signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
     } else if (where && now > nudge) {
       nudge = now + NUDGE_MS;
-      if (readProcess(keeper.pid)?.state === "T") signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
+      if (isStanding(keeper)) signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
     }
-    if (facts.stuck && now > deadline) return;
-    if (now > deadline && !facts.stuck) {
-      if (!wedged && keeper && where && !facts.exit) {
+    if (now > deadline) {
+      if (facts.stuck) return undefined;
+      if (!wedged && keeper && where && (isStanding(keeper) || now > last)) {
         // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
         wedged = true;
+        last = now + WEDGED_MS + STUCK_MS;
         replace(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
         signalKeeper(keeper, keeper.nonce, where, "SIGKILL");
-        continue;
-      }
-      if (now > deadline + STUCK_MS) return;
+      } else if (now > last) return "its keeper gives no proof that it is over";
     }
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
+}
+
+/** Stopped by a signal or a debugger: it will not go on by itself. */
+function isStanding(keeper: ProcessIdentity): boolean {
+  return ["T", "t"].includes(readProcess(keeper.pid)?.state ?? "");
 }
 
 interface Done {
@@ -147,7 +160,11 @@ function report(
   // Asked again: what was done then, not what is found now.
   if (alreadyStopped && facts.cleanup && !options.purge) ({ files, freed_bytes: freed } = facts.cleanup);
   else if (verified) ({ files, freed } = fileSteps(context, found, facts, options.purge ?? false));
-  catchUp(context, (registry) => registry.putRun(runRow(layout, agent.task, agent.id, run.run, facts, true)));
+  catchUp(context, (registry) => {
+    // Given up before it had an intent: the folders know no such run, and so the registry must not either.
+    if (neverStarted && !facts.intent) registry.deleteRun(agent.id, run.run);
+    else registry.putRun(runRow(layout, agent.task, agent.id, run.run, facts, true), agent);
+  });
   writeView(context, agent.task);
   return {
     agent: agent.id,

@@ -14,6 +14,7 @@ export const ERRORS = {
   BAD_ID: { exit: 2, status: 400, retryable: false },
   BAD_PATH: { exit: 2, status: 400, retryable: false },
   BAD_NUMBER: { exit: 2, status: 400, retryable: false },
+  BAD_REGEX: { exit: 2, status: 400, retryable: false },
   BAD_TIME: { exit: 2, status: 400, retryable: false },
   BAD_CONFIG: { exit: 2, status: 400, retryable: false },
   NOT_FOUND_WORKSPACE: { exit: 3, status: 404, retryable: false },
@@ -34,6 +35,7 @@ export const ERRORS = {
   REGISTRY_BUSY: { exit: 5, status: 503, retryable: true },
   REGISTRY_CORRUPT: { exit: 5, status: 500, retryable: false },
   REGISTRY_NEWER: { exit: 5, status: 500, retryable: false },
+  CORRUPT_ARCHIVE: { exit: 1, status: 500, retryable: false },
   KEEPER_FAILED: { exit: 1, status: 500, retryable: false },
   INTERNAL: { exit: 1, status: 500, retryable: false },
 } as const;

@@ -67,7 +67,7 @@ export function readJson<T>(path: string): JsonRead<T> {
 }
 
 /** Writes every byte: the kernel may take fewer than it was given (full disk, quota) without reporting an error. */
-function writeAll(fd: number, data: Uint8Array): void {
+export function writeAll(fd: number, data: Uint8Array): void {
   let offset = 0;
   while (offset < data.length) offset += writeSync(fd, data, offset, data.length - offset);
 }

@@ -1,90 +1,114 @@
-/** Reading a log in pieces: the last N lines by reverse scan, then forward in chunks. Memory is bounded whatever the file. */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { errno } from "../disk/fault.ts";
+/** Lines of a source, forwards and backwards, in bounded memory: no line is ever held beyond 16 MiB. */
+import { NEWLINE, PlainScanner, type Scanner } from "./scanner.ts";
+import type { Source } from "./source.ts";
 
-const CHUNK = 256 * 1024;
-const NEWLINE = 10;
+export const LINE_MAX: number = 16 << 20;
+const CHUNK = 256 << 10;
+const BACK_FIRST = 64 << 10;
+const BACK_MOST = 1 << 20;
 
-/** An open log; undefined when it does not exist (yet). */
-export class LogFile {
-  readonly fd: number;
-
-  private constructor(fd: number) {
-    this.fd = fd;
-  }
-
-  static open(path: string): LogFile | undefined {
-    try {
-      return new LogFile(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW));
-    } catch (error) {
-      if (errno(error) === "ENOENT") return undefined;
-      throw error;
-    }
-  }
-
-  close(): void {
-    closeSync(this.fd);
-  }
-
-  size(): number {
-    return fstatSync(this.fd).size;
-  }
-
-  read(buffer: Uint8Array, offset: number): number {
-    return readSync(this.fd, buffer, 0, buffer.length, offset);
-  }
-
-  /** Byte after the last newline before `end`: a living run may be in the middle of its last line. */
-  wholeEnd(end: number): number {
-    return this.#back(end, 1);
-  }
-
-  /** Where the last `lines` lines before `end` begin. */
-  tailStart(end: number, lines: number): number {
-    if (lines === 0 || end === 0) return end;
-    const last = new Uint8Array(1);
-    this.read(last, end - 1);
-    return this.#back(last[0] === NEWLINE ? end - 1 : end, lines);
-  }
-
-  /** The byte after the count-th newline before `end`, looking backwards; 0 when there are fewer. */
-  #back(end: number, count: number): number {
-    const buffer = Buffer.allocUnsafe(CHUNK);
-    let left = count;
-    for (let to = end; to > 0; ) {
-      const from = Math.max(0, to - CHUNK);
-      const n = this.read(buffer.subarray(0, to - from), from);
-      let at = buffer.lastIndexOf(NEWLINE, n - 1);
-      while (at >= 0) {
-        left--;
-        if (left === 0) return from + at + 1;
-        // An offset of -1 would mean the end of the buffer.
-        at = at === 0 ? -1 : buffer.lastIndexOf(NEWLINE, at - 1);
-      }
-      to = from;
-    }
-    return 0;
-  }
-
-  /** The bytes from `from` to `to` in chunks; the file may grow meanwhile. */
-  *chunks(from: number, to: number): Generator<Uint8Array> {
-    for (let at = from; at < to; ) {
-      const buffer = Buffer.allocUnsafe(Math.min(CHUNK, to - at));
-      const n = this.read(buffer, at);
-      if (n === 0) return;
-      yield buffer.subarray(0, n);
-      at += n;
-    }
-  }
+export interface Line {
+  /** Of its first byte. */
+  offset: number;
+  /** Of the byte behind it, newline included. */
+  end: number;
+  /** Without its newline; valid until the next line is asked for. */
+  bytes: Buffer;
+  /** Whether a newline ends it. */
+  whole: boolean;
+  /** Longer than LINE_MAX: only that much of it is in `bytes`. */
+  truncated: boolean;
 }
 
-/** The length of the restart marker that begins run 2 and later; it is ours, not the agent's. */
-export function markerLength(file: LogFile, run: number): number {
-  if (run < 2) return 0;
-  const head = Buffer.alloc(256);
-  const n = file.read(head, 0);
-  const end = head.subarray(0, n).indexOf(NEWLINE);
-  return head.toString("latin1", 0, n).startsWith('{"type":"lifecycle","event":"agent_restart"') && end >= 0
-    ? end + 1
-    : 0;
+/** Where complete lines end at or before `end`: a living run may be in the middle of one. */
+export function wholeEnd(source: Source, end: number): number {
+  for (const { start } of backward(source, end)) return start === end ? end : isNewline(source, end - 1) ? end : start;
+  return end;
+}
+
+/** Where the last `count` lines before `end` begin. */
+export function tailStart(source: Source, end: number, count: number): number {
+  if (count <= 0) return end;
+  let left = count;
+  for (const { start } of backward(source, end)) if (--left === 0) return start;
+  return 0;
+}
+
+export interface Span {
+  start: number;
+  /** Without the newline. */
+  end: number;
+}
+
+/** The lines before `end`, last first. */
+export function* backward(source: Source, end: number): Generator<Span> {
+  if (end <= 0) return;
+  let lineEnd = isNewline(source, end - 1) ? end - 1 : end;
+  let size = BACK_FIRST;
+  let buffer = Buffer.allocUnsafe(size);
+  for (let to = lineEnd; ; ) {
+    const from = Math.max(0, to - size);
+    const n = source.read(buffer.subarray(0, to - from), from);
+    for (let at = n === 0 ? -1 : buffer.lastIndexOf(NEWLINE, n - 1); at >= 0; ) {
+      yield { start: from + at + 1, end: lineEnd };
+      lineEnd = from + at;
+      at = at === 0 ? -1 : buffer.lastIndexOf(NEWLINE, at - 1); // -1 as an offset would mean the end
+    }
+    if (from === 0) break;
+    to = from;
+    size = Math.min(BACK_MOST, size * 4);
+    if (buffer.length < size) buffer = Buffer.allocUnsafe(size);
+  }
+  yield { start: 0, end: lineEnd };
+}
+
+/** The lines from `from` (a line's start) to `to`; the last one may lack its newline. */
+export function* forward(source: Source, from: number, to: number): Generator<Line> {
+  const scanner: Scanner = new PlainScanner(CHUNK);
+  const { bytes } = scanner;
+  let long: { parts: Buffer[]; held: number; offset: number } | undefined;
+  for (let at = from; at < to; ) {
+    const n = source.read(bytes.subarray(0, Math.min(CHUNK, to - at)), at);
+    if (n === 0) break;
+    const filled = bytes.subarray(0, n);
+    let start = 0;
+    for (let newline = filled.indexOf(NEWLINE); newline >= 0; newline = filled.indexOf(NEWLINE, start)) {
+      const end = at + newline + 1;
+      const part = filled.subarray(start, newline);
+      if (long === undefined) yield { offset: at + start, end, bytes: part, whole: true, truncated: false };
+      else yield joined(long, part, end, true);
+      long = undefined;
+      start = newline + 1;
+    }
+    if (start > 0 && start < n && at + n < to && long === undefined) {
+      at += start; // The rest is read again with what follows it: no copy for ordinary lines.
+      continue;
+    }
+    if (start < n) {
+      long ??= { parts: [], held: 0, offset: at + start };
+      hold(long, filled.subarray(start, n));
+    }
+    at += n;
+  }
+  if (long !== undefined) yield joined(long, Buffer.alloc(0), to, false);
+}
+
+function hold(long: { parts: Buffer[]; held: number }, part: Buffer): void {
+  if (long.held < LINE_MAX) long.parts.push(Buffer.from(part.subarray(0, LINE_MAX - long.held)));
+  long.held += part.length;
+}
+
+function joined(
+  long: { parts: Buffer[]; held: number; offset: number },
+  last: Buffer,
+  end: number,
+  whole: boolean,
+): Line {
+  hold(long, last);
+  return { offset: long.offset, end, bytes: Buffer.concat(long.parts), whole, truncated: long.held > LINE_MAX };
+}
+
+function isNewline(source: Source, offset: number): boolean {
+  const byte = new Uint8Array(1);
+  return source.read(byte, offset) === 1 && byte[0] === NEWLINE;
 }

@@ -1,47 +1,98 @@
-/** A line of a log as a record: JSON where it is JSON, text where it is UTF-8, base64 otherwise. Nothing here throws. */
+/** A line of a log as a record (docs/formats.md): JSON where it is JSON, text where it is UTF-8, base64 otherwise. Nothing throws. */
+import type { Line } from "./lines.ts";
+
 export interface LogRecord {
-  /** Counts lines from 1, empty ones too. */
-  seq: number;
+  /** Counts lines from 1, empty ones too; null in a large file without an index, where nobody has counted. */
+  seq: number | null;
   offset: number;
-  timestamp: string | null;
-  type: "stdout" | "stderr" | "lifecycle";
+  timestamp?: string | null;
+  type: "stdout" | "stderr" | "lifecycle" | "line" | "parse_error";
   data?: unknown;
   text?: string;
   b64?: string;
   partial?: true;
+  truncated?: true;
+  line_number?: number | null;
+  raw_content?: string;
+  error?: string;
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
+export interface RecordOptions {
+  type: "stdout" | "stderr" | "line";
+  /** Every line should be JSON: one that is not becomes a parse_error. */
+  json: boolean;
+}
 
-/** `line` without its newline; undefined for an empty line, which gives no record. */
+const RAW_MAX = 200;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+const lenient = new TextDecoder("utf-8");
+
+/** Undefined for an empty line. */
 export function toRecord(
-  line: Uint8Array,
-  seq: number,
-  offset: number,
-  type: "stdout" | "stderr",
+  line: Line,
+  seq: number | null,
+  timeMs: number,
+  options: RecordOptions,
 ): LogRecord | undefined {
-  if (line.length === 0) return undefined;
-  let text: string;
+  if (isBlank(line.bytes)) return undefined;
+  const base = {
+    seq,
+    offset: line.offset,
+    timestamp: timeMs > 0 ? new Date(timeMs).toISOString() : null,
+    type: options.type,
+  };
+  const flags = {
+    ...(line.whole ? {} : { partial: true as const }),
+    ...(line.truncated ? { truncated: true as const } : {}),
+  };
+  let text: string | undefined;
+  let error: string;
   try {
-    text = utf8.decode(line);
-  } catch {
-    return { seq, offset, timestamp: null, type, b64: Buffer.from(line).toString("base64") };
-  }
-  try {
+    text = utf8.decode(line.bytes);
     const data: unknown = JSON.parse(text);
-    const marker = isObject(data) && data["type"] === "lifecycle";
-    return { seq, offset, timestamp: ownTime(data), type: marker ? "lifecycle" : type, data };
-  } catch {
-    return { seq, offset, timestamp: null, type, text };
+    const fields = isObject(data) ? data : {};
+    const lifecycle = options.type === "stdout" && fields["type"] === "lifecycle" && line.offset === 0;
+    return {
+      ...base,
+      timestamp: ownTime(fields["timestamp"]) ?? base.timestamp,
+      ...(lifecycle ? { type: "lifecycle" } : {}),
+      data,
+      ...flags,
+    };
+  } catch (thrown) {
+    error = text === undefined ? "not valid UTF-8" : (thrown as Error).message;
   }
+  if (options.json && !line.truncated) {
+    return {
+      seq,
+      offset: line.offset,
+      type: "parse_error",
+      line_number: seq,
+      raw_content: firstCodePoints(line.bytes),
+      error,
+      ...flags,
+    };
+  }
+  if (line.truncated) text ??= lenient.decode(line.bytes);
+  return text === undefined ? { ...base, b64: line.bytes.toString("base64"), ...flags } : { ...base, text, ...flags };
+}
+
+/** A line of nothing but white space (an empty one, or the CR of an empty CRLF line) gives no record. */
+function isBlank(bytes: Uint8Array): boolean {
+  for (const byte of bytes) if (byte !== 13 && byte !== 32 && byte !== 9) return false;
+  return true;
+}
+
+function firstCodePoints(bytes: Buffer): string {
+  return [...lenient.decode(bytes.subarray(0, RAW_MAX * 4))].slice(0, RAW_MAX).join("");
 }
 
 /** A line may carry its own time: RFC 3339, or a number of milliseconds. */
-function ownTime(data: unknown): string | null {
-  const value = isObject(data) ? data["timestamp"] : undefined;
-  if (typeof value !== "string" && typeof value !== "number") return null;
-  const time = new Date(value);
-  return Number.isNaN(time.getTime()) ? null : time.toISOString();
+function ownTime(value: unknown): string | undefined {
+  const isTime =
+    typeof value === "number" || (typeof value === "string" && /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/.test(value));
+  const time = new Date(isTime ? value : Number.NaN);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { LogRecord } from "../fleet.ts";
-import { agentRef } from "./fields.ts";
+import type { LogItem, LogRecord } from "../fleet.ts";
+import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 
@@ -19,32 +19,35 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     "midwatch logs --raw build-1 > copy",
     "midwatch logs --stderr -n 20 build-1",
   ],
-  run: (context, { agent, lines, follow, raw, stderr, run }) => {
+  run: (context, { agent, raw, since, lines: asked, ...rest }) => {
     const workspace = workspaceOf(context);
-    const options = {
-      lines: raw && lines === undefined ? undefined : (lines ?? LINES),
-      follow,
-      raw,
-      stderr,
-      run,
-      signal: context.signal,
-    };
-    return context.json && !raw ? workspace.logRecords(agent, options) : workspace.logBytes(agent, options);
+    const whole = raw || rest.offset !== undefined || since !== undefined;
+    const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
+    if (raw) return workspace.logBytes(agent, options);
+    return context.json ? workspace.logRecords(agent, options) : linesOf(workspace.log(agent, options));
   },
 });
 
+/** The lines as they are; an unfinished one gets no newline. */
+async function* linesOf(items: AsyncIterable<LogItem>): AsyncGenerator<Uint8Array> {
+  for await (const { raw } of items) yield Buffer.concat(raw.whole ? [raw.bytes, NEWLINE] : [raw.bytes]);
+}
+const NEWLINE = Buffer.from("\n");
+
 function inputOf() {
+  const count = (about: string) => z.coerce.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
   return z.strictObject({
     agent: agentRef().optional(),
-    lines: z.coerce
-      .number()
-      .int()
-      .min(0)
-      .max(1e9)
-      .describe(`The last N lines (${LINES})`)
-      .meta({ short: "n", value: "N" })
-      .optional(),
+    lines: count(`The last N lines (${LINES})`).meta({ short: "n", value: "N" }).optional(),
     follow: z.boolean().describe("Go on printing until the run has ended").meta({ short: "f" }).default(false),
+    offset: count("Begin behind this many lines").optional(),
+    limit: count("With --offset: at most this many lines").optional(),
+    grep: z
+      .string()
+      .describe("Only lines that match; filters before it counts the last N")
+      .meta({ value: "REGEX" })
+      .optional(),
+    since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
     raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
     stderr: z.boolean().describe("What it printed to stderr").default(false),
     run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),

@@ -92,12 +92,17 @@ export class Registry {
     });
   }
 
-  putRun(row: RunRow): void {
-    this.putRuns([row]);
+  putRun(row: RunRow, agent?: AgentRow): void {
+    this.putRuns([row], agent === undefined ? [] : [agent]);
   }
 
-  putRuns(rows: readonly RunRow[]): void {
-    if (rows.length > 0) this.#connection.write(() => this.#putAll("runs", rows));
+  /** A run without its agent is in no list: whoever is not sure that the agent is known gives it too. */
+  putRuns(rows: readonly RunRow[], agents: readonly AgentRow[] = []): void {
+    if (rows.length === 0) return;
+    this.#connection.write(() => {
+      this.#putAll("agents", agents);
+      this.#putAll("runs", rows);
+    });
   }
 
   /** Sets the tracked files of one run. */

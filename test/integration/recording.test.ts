@@ -85,15 +85,15 @@ describe("the log is what the agent printed, byte for byte", () => {
       argv: ["sh", "-c", 'printf "1\\n2\\n3\\npart"; read x'],
       stdin: "/dev/zero",
     });
-    const tail = async (lines: number): Promise<string> => {
-      const parts: Uint8Array[] = [];
-      for await (const part of workspace.logBytes(agent, { lines })) parts.push(part);
-      return Buffer.concat(parts).toString();
+    const tail = async (lines: number): Promise<string[]> => {
+      const texts: string[] = [];
+      for await (const { raw } of workspace.log(agent, { lines })) texts.push(raw.bytes.toString());
+      return texts;
     };
-    await expect.poll(() => tail(2)).toBe("2\n3\n");
+    await expect.poll(() => tail(2)).toEqual(["2", "3"]);
     await workspace.stop([agent], { graceMs: 0 });
-    expect(await tail(2)).toBe("3\npart");
-    expect(await tail(0)).toBe("");
-    expect(await tail(99)).toBe("1\n2\n3\npart");
+    expect(await tail(2)).toEqual(["3", "part"]);
+    expect(await tail(0)).toEqual([]);
+    expect(await tail(99)).toEqual(["1", "2", "3", "part"]);
   });
 });

@@ -20,7 +20,7 @@ export function workspaceIn(place: string, config: ConfigInput = {}, more: OpenO
 /** Exactly what the agent printed. */
 export async function rawLog(workspace: Workspace, agent: string, options: LogOptions = {}): Promise<Buffer> {
   const parts: Uint8Array[] = [];
-  for await (const part of workspace.logBytes(agent, { raw: true, ...options })) parts.push(part);
+  for await (const part of workspace.logBytes(agent, options)) parts.push(part);
   return Buffer.concat(parts);
 }
 

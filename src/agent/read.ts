@@ -1,0 +1,184 @@
+/** Reading what an agent printed: from a run's number to its log wherever it is now, then page, tail, filter and follow. */
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { MidwatchError } from "../core/errors.ts";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { lineFilter } from "../log/filter.ts";
+import { follow, type Look } from "../log/follow.ts";
+import { type Line, tailStart } from "../log/lines.ts";
+import { Log, type Matches, type Place } from "../log/log.ts";
+import type { LogRecord } from "../log/record.ts";
+import type { Context } from "./context.ts";
+import { readFacts } from "./facts.ts";
+import { hasEnded } from "./observe.ts";
+
+export interface LogOptions {
+  /** The last N lines; all when undefined. */
+  lines?: number | undefined;
+  /** Skip this many lines from the start, then give `limit`. */
+  offset?: number | undefined;
+  limit?: number | undefined;
+  grep?: string | undefined;
+  sinceMs?: number | undefined;
+  follow?: boolean | undefined;
+  stderr?: boolean | undefined;
+  run?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface LogItem {
+  run: number;
+  record: LogRecord;
+  /** The line itself; its bytes are valid until the next item is asked for. */
+  raw: Line;
+}
+
+/** Which agent and run to read. */
+export interface LogOf {
+  task: TaskId;
+  agent: AgentId;
+  run: number;
+  /** The newest run's number: its files are in logs/. */
+  newest: number;
+  stderr: boolean;
+  /** The driver's CLI speaks JSON, so a line that is none is an error. */
+  json: boolean;
+}
+
+const NEVER = new AbortController().signal;
+
+export async function* readLog(context: Context, of: LogOf, options: LogOptions): AsyncGenerator<LogItem> {
+  const signal = options.signal ?? NEVER;
+  const matches = options.grep === undefined ? undefined : lineFilter(options.grep);
+  const wanted = (record: LogRecord): boolean => options.sinceMs === undefined || timeOf(record) >= options.sinceMs;
+  const { log, live } = lookAt(context, of, of.run);
+  let place: Place = { offset: 0, line: 0 };
+  try {
+    if (log !== undefined) {
+      const end = log.end(live);
+      for (const item of select(log, end, options, matches)) {
+        if (wanted(item.record)) yield { run: of.run, ...item };
+        if (signal.aborted) return;
+      }
+      place = { offset: end, line: log.lineAt(end) };
+    }
+  } finally {
+    log?.close();
+  }
+  if (options.follow !== true || !live) return;
+  const folder = dirname(pathOf(context, of, of.run).log);
+  for await (const item of follow({ run: of.run, place }, (run) => lookAt(context, of, run), {
+    folder,
+    forever: false,
+    signal,
+  })) {
+    if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield item;
+  }
+}
+
+function* select(
+  log: Log,
+  end: number,
+  options: LogOptions,
+  matches: Matches | undefined,
+): Generator<{ record: LogRecord; raw: Line }> {
+  const from =
+    options.offset !== undefined
+      ? log.atLine(options.offset, end)
+      : options.sinceMs !== undefined
+        ? log.atTime(options.sinceMs)
+        : { offset: 0, line: 0 };
+  const to =
+    options.offset !== undefined && options.limit !== undefined
+      ? log.atLine(options.offset + options.limit, end).offset
+      : end;
+  if (options.lines !== undefined && matches !== undefined) {
+    for (const raw of log.tailMatching(options.lines, from.offset, to, matches)) {
+      const record = log.record(raw);
+      if (record !== undefined) yield { record, raw };
+    }
+    return;
+  }
+  let start = from;
+  if (options.lines !== undefined) {
+    const offset = Math.max(from.offset, tailStart(log.source, to, options.lines));
+    start = { offset, line: log.lineAt(offset) };
+  }
+  for (const item of log.records(start, to)) if (matches === undefined || matches(item.raw.bytes)) yield item;
+}
+
+function timeOf({ timestamp }: LogRecord): number {
+  // A line whose time nobody knows is shown rather than hidden.
+  return timestamp ? Date.parse(timestamp) : Number.POSITIVE_INFINITY;
+}
+
+const CHUNK = 256 << 10;
+
+/** Exactly what the agent printed: an unfinished line included, the restart marker (ours) not. */
+export async function* readRaw(context: Context, of: LogOf, options: LogOptions): AsyncGenerator<Uint8Array> {
+  const signal = options.signal ?? NEVER;
+  let at: number | undefined;
+  for (;;) {
+    const { log, live } = lookAt(context, of, of.run);
+    try {
+      if (log !== undefined) {
+        const end = options.follow === true ? log.end(live) : log.source.size();
+        const head = of.run > 1 && !of.stderr ? markerLength(log) : 0;
+        at ??= options.lines === undefined ? head : Math.max(head, tailStart(log.source, end, options.lines));
+        while (at < end && !signal.aborted) {
+          const chunk = Buffer.allocUnsafe(Math.min(CHUNK, end - at));
+          const n = log.source.read(chunk, at);
+          if (n === 0) break;
+          yield chunk.subarray(0, n);
+          at += n;
+        }
+      }
+    } finally {
+      log?.close();
+    }
+    if (options.follow !== true || !live || signal.aborted) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const MARKER = '{"type":"lifecycle","event":"agent_restart"';
+
+function markerLength({ source }: Log): number {
+  const head = Buffer.alloc(256);
+  const n = source.read(head, 0);
+  const end = head.subarray(0, n).indexOf(10);
+  return head.toString("latin1", 0, n).startsWith(MARKER) && end >= 0 ? end + 1 : 0;
+}
+
+/** The log of a run as it is on disk now, and whether more can come. */
+export function lookAt(context: Context, of: LogOf, run: number): Look {
+  const facts = readFacts(context.layout.run(of.task, of.agent, run));
+  const live = facts.intent !== undefined && !hasEnded(facts);
+  const next =
+    facts.intent !== undefined && existsSync(context.layout.run(of.task, of.agent, run + 1).start)
+      ? run + 1
+      : undefined;
+  const paths = pathOf(context, of, run);
+  const log = Log.open(paths.log, of.stderr ? undefined : paths.index, {
+    type: of.stderr ? "stderr" : "stdout",
+    json: of.json && !of.stderr,
+  });
+  return { run, log, live, next };
+}
+
+/** In logs/ while it is the newest run, in archive/ afterwards, plain or compressed. */
+export function pathOf(context: Context, of: LogOf, run: number): { log: string; index: string } {
+  const current = context.layout.agent(of.task, of.agent);
+  const moved = context.layout.run(of.task, of.agent, run);
+  const index = existsSync(moved.archivedIndex) ? moved.archivedIndex : current.index;
+  const archived = of.stderr ? moved.archivedStderr : moved.archivedLog;
+  for (const path of [archived, `${archived}.zst`]) if (existsSync(path)) return { log: path, index };
+  return { log: of.stderr ? current.stderr : current.log, index };
+}
+
+export function assertRun(context: Context, of: LogOf): void {
+  if (readFacts(context.layout.run(of.task, of.agent, of.run)).intent !== undefined) return;
+  throw new MidwatchError("NOT_FOUND_RUN", `${of.agent} has no run ${of.run}.`, {
+    hint: `midwatch show ${of.agent} lists its runs.`,
+  });
+}

@@ -1,0 +1,84 @@
+/** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
+import { closeSync, constants as fs, fsyncSync, openSync, readSync } from "node:fs";
+import { constants, zstdCompressSync } from "node:zlib";
+import { diskFault } from "./fault.ts";
+import { writeAll } from "./replace.ts";
+
+const FRAME = 1 << 20;
+/** A line longer than this is cut into frames of its own: the table holds 32-bit sizes. */
+const FRAME_MAX = 64 << 20;
+const SKIPPABLE_MAGIC = 0x184d2a5e;
+const SEEKABLE_MAGIC = 0x8f92eab1;
+const NEWLINE = 10;
+const OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 } };
+
+export interface Packed {
+  bytes: number;
+  packed: number;
+  frames: number;
+}
+
+/** Packs the file at `from` into a new file at `to`. `each` sees every frame's bytes before they are packed. */
+export function packFile(from: string, to: string, each: (bytes: Buffer) => void): Packed {
+  const input = openSync(from, fs.O_RDONLY | fs.O_NOFOLLOW);
+  let output: number | undefined;
+  try {
+    output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    const sizes: [packed: number, bytes: number][] = [];
+    for (const bytes of frames(input)) {
+      each(bytes);
+      const packed = zstdCompressSync(bytes, OPTIONS);
+      writeAll(output, packed);
+      sizes.push([packed.length, bytes.length]);
+    }
+    writeAll(output, seekTable(sizes));
+    fsyncSync(output);
+    const sum = (i: 0 | 1): number => sizes.reduce((total, pair) => total + pair[i], 0);
+    return { bytes: sum(1), packed: sum(0), frames: sizes.length };
+  } catch (error) {
+    throw diskFault(error, to);
+  } finally {
+    closeSync(input);
+    if (output !== undefined) closeSync(output);
+  }
+}
+
+/** Pieces of about 1 MiB that end at a newline; of a longer line as much as fits. */
+function* frames(input: number): Generator<Buffer> {
+  let buffer = Buffer.allocUnsafe(FRAME);
+  let filled = 0;
+  let at = 0;
+  for (;;) {
+    const n = readSync(input, buffer, filled, buffer.length - filled, at);
+    at += n;
+    filled += n;
+    if (n > 0 && filled < buffer.length) continue;
+    if (filled === 0) return;
+    const end = n === 0 ? filled : buffer.subarray(0, filled).lastIndexOf(NEWLINE) + 1;
+    if (end === 0 && buffer.length < FRAME_MAX) {
+      buffer = Buffer.concat([buffer], buffer.length * 2); // A long line: look further for its end.
+      continue;
+    }
+    const cut = end === 0 ? filled : end;
+    yield buffer.subarray(0, cut);
+    const rest = Buffer.from(buffer.subarray(cut, filled));
+    buffer = Buffer.allocUnsafe(Math.max(FRAME, rest.length * 2));
+    rest.copy(buffer);
+    filled = rest.length;
+  }
+}
+
+/** The seek table of the zstd seekable format: a skippable frame that other readers pass over. */
+function seekTable(sizes: readonly [number, number][]): Buffer {
+  const table = Buffer.alloc(8 + sizes.length * 8 + 9);
+  table.writeUInt32LE(SKIPPABLE_MAGIC, 0);
+  table.writeUInt32LE(table.length - 8, 4);
+  for (const [i, [packed, bytes]] of sizes.entries()) {
+    table.writeUInt32LE(packed, 8 + i * 8);
+    table.writeUInt32LE(bytes, 12 + i * 8);
+  }
+  table.writeUInt32LE(sizes.length, table.length - 9);
+  table.writeUInt8(0, table.length - 5);
+  table.writeUInt32LE(SEEKABLE_MAGIC, table.length - 4);
+  return table;
+}

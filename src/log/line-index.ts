@@ -1,0 +1,84 @@
+/**
+ * The sparse index of a log (docs/formats.md): from a line, an offset or a time to a nearby line start. It is a help, never the
+ * truth: what it says is checked against the bytes, and without it the log is scanned.
+ */
+import { FileSource, type Source } from "./source.ts";
+
+export interface IndexEntry {
+  /** Newlines before `offset`. */
+  line: number;
+  /** Just behind a newline. */
+  offset: number;
+  /** When the bytes before `offset` were seen; 0 = unknown. */
+  timeMs: number;
+  crc: number;
+}
+
+export const ENTRY_BYTES = 32;
+export const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
+
+export class LineIndex {
+  readonly length: number;
+  readonly #entries: Buffer;
+
+  constructor(entries: Buffer) {
+    this.#entries = entries;
+    this.length = Math.floor(entries.length / ENTRY_BYTES);
+  }
+
+  /** Empty when there is no index. Small: 0.02 % of its log. */
+  static read(path: string): LineIndex {
+    const source = FileSource.open(path);
+    if (source === undefined) return new LineIndex(Buffer.alloc(0));
+    try {
+      const bytes = Buffer.allocUnsafe(source.size());
+      return new LineIndex(bytes.subarray(0, source.read(bytes, 0)));
+    } finally {
+      source.close();
+    }
+  }
+
+  entry(i: number): IndexEntry {
+    const at = i * ENTRY_BYTES;
+    return {
+      line: Number(this.#entries.readBigUInt64LE(at)),
+      offset: Number(this.#entries.readBigUInt64LE(at + 8)),
+      timeMs: Number(this.#entries.readBigUInt64LE(at + 16)),
+      crc: this.#entries.readUInt32LE(at + 24),
+    };
+  }
+
+  /** The last entry at or before this line, offset or time that lies inside the log and behind a newline. */
+  before(key: "line" | "offset" | "timeMs", value: number, source: Source): IndexEntry {
+    const size = source.size();
+    let i = this.#lastAtMost(key, value);
+    for (; i >= 0; i--) {
+      const entry = this.entry(i);
+      if (entry.offset <= size && isLineStart(source, entry.offset)) return entry;
+    }
+    return START;
+  }
+
+  /** How many entries have a key of at most `value`, minus one. Unknown times count as early. */
+  #lastAtMost(key: "line" | "offset" | "timeMs", value: number): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.entry(middle)[key] <= value) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /** The number of the first entry whose offset is at least `offset`. */
+  firstFrom(offset: number): number {
+    return this.#lastAtMost("offset", offset - 1) + 1;
+  }
+}
+
+function isLineStart(source: Source, offset: number): boolean {
+  if (offset === 0) return true;
+  const byte = new Uint8Array(1);
+  return source.read(byte, offset - 1) === 1 && byte[0] === 10;
+}

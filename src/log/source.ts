@@ -1,0 +1,54 @@
+/** Bytes of a log by offset, whatever holds them: a file that may still grow, or an archive. */
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { errno } from "../disk/fault.ts";
+
+export interface Source {
+  /** Bytes there are now. */
+  size(): number;
+  /** Fills `target` from `offset` on as far as there are bytes; returns how many. */
+  read(target: Uint8Array, offset: number): number;
+  close(): void;
+}
+
+export class FileSource implements Source {
+  readonly #fd: number;
+
+  private constructor(fd: number) {
+    this.#fd = fd;
+  }
+
+  /** Undefined when there is no such file (yet). */
+  static open(path: string): FileSource | undefined {
+    try {
+      // Non-blocking: a FIFO at this name must not hang a reader.
+      return new FileSource(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+    } catch (error) {
+      if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return undefined;
+      throw error;
+    }
+  }
+
+  size(): number {
+    return fstatSync(this.#fd).size;
+  }
+
+  /** Tells a replaced or deleted file from the one that is open. */
+  identity(): { ino: number; dev: number; nlink: number } {
+    const { ino, dev, nlink } = fstatSync(this.#fd);
+    return { ino, dev, nlink };
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    let n = 0;
+    while (n < target.length) {
+      const got = readSync(this.#fd, target, n, target.length - n, offset + n);
+      if (got === 0) break;
+      n += got;
+    }
+    return n;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
