@@ -1,29 +1,34 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Archived, archive, restore } from "./agent/archive.ts";
 import { type Context, catchUp, type LaunchStep, Registries, withReader, withWriter } from "./agent/context.ts";
 import { readFacts } from "./agent/facts.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { hasEnded } from "./agent/observe.ts";
-import { assertRun, type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./agent/read.ts";
+import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
 import { listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
 import { restart } from "./agent/restart.ts";
+import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
 import { makeTask, type StartOptions, start } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
-import { type AgentId, newTaskId } from "./core/ids.ts";
+import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
 import { iso } from "./core/time.ts";
 import type { Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
+import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
+import { type Progress, type Verified, verify } from "./log/verify.ts";
 import type { RunRow } from "./registry/registry.ts";
 
+export type { Archived } from "./agent/archive.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { LogRecord } from "./log/record.ts";
 
@@ -71,6 +76,10 @@ export interface ReapRecord {
 
 const DAY_MS = 24 * 3600 * 1000;
 const RECONCILE_MS = 2000;
+
+async function* named<T>(agent: AgentId, items: AsyncIterable<T>): AsyncGenerator<T & { agent: AgentId }> {
+  for await (const item of items) yield { ...item, agent };
+}
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const cwd = options.cwd ?? process.cwd();
@@ -220,6 +229,47 @@ export class Workspace {
   /** Exactly the bytes the agent printed. */
   logBytes(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
     return readRaw(this.#context, this.#logOf(id, options), options);
+  }
+
+  /** All logs of a task as one, by time. */
+  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem & { agent: AgentId }> {
+    const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
+    return mergeByTime(listed.map(({ agent }) => named(agent.id, this.log(agent.id, options))));
+  }
+
+  async verify(
+    id: string | undefined,
+    options: { run?: number | undefined; progress?: Progress } = {},
+  ): Promise<Verified> {
+    const of = this.#logOf(id, options);
+    const { log, live } = lookAt(this.#context, of, of.run);
+    if (log === undefined)
+      throw new MidwatchError("NOT_FOUND_FILE", `The log of ${of.agent} is gone.`, {
+        hint: `midwatch show ${of.agent}`,
+      });
+    try {
+      return await verify(log, log.end(live), options.progress);
+    } finally {
+      log.close();
+    }
+  }
+
+  search(
+    text: string,
+    options: Omit<SearchOptions, "agent"> & { agent?: string | undefined } = {},
+  ): AsyncGenerator<SearchHit> {
+    const agent = options.agent === undefined ? undefined : resolveId(this.#context, options.agent);
+    return searchLogs(this.#context, text, { ...options, agent });
+  }
+
+  async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
+    await reconcile(this.#context);
+    return await archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
+  }
+
+  async restore(id: string, options: { run?: number | undefined } = {}): Promise<Archived> {
+    await reconcile(this.#context);
+    return restore(this.#context, resolveId(this.#context, id), options.run);
   }
 
   #logOf(id: string | undefined, { run, stderr }: LogOptions): LogOf {

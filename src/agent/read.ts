@@ -10,6 +10,7 @@ import { Log, type Matches, type Place } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
+import { logPath } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
 
 export interface LogOptions {
@@ -66,7 +67,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
     log?.close();
   }
   if (options.follow !== true || !live) return;
-  const folder = dirname(pathOf(context, of, of.run).log);
+  const folder = dirname(context.layout.agent(of.task, of.agent).log);
   for await (const item of follow({ run: of.run, place }, (run) => lookAt(context, of, run), {
     folder,
     forever: false,
@@ -158,22 +159,12 @@ export function lookAt(context: Context, of: LogOf, run: number): Look {
     facts.intent !== undefined && existsSync(context.layout.run(of.task, of.agent, run + 1).start)
       ? run + 1
       : undefined;
-  const paths = pathOf(context, of, run);
+  const paths = logPath(context.layout, of.task, of.agent, run, next === undefined && run >= of.newest, of.stderr);
   const log = Log.open(paths.log, of.stderr ? undefined : paths.index, {
     type: of.stderr ? "stderr" : "stdout",
     json: of.json && !of.stderr,
   });
   return { run, log, live, next };
-}
-
-/** In logs/ while it is the newest run, in archive/ afterwards, plain or compressed. */
-export function pathOf(context: Context, of: LogOf, run: number): { log: string; index: string } {
-  const current = context.layout.agent(of.task, of.agent);
-  const moved = context.layout.run(of.task, of.agent, run);
-  const index = existsSync(moved.archivedIndex) ? moved.archivedIndex : current.index;
-  const archived = of.stderr ? moved.archivedStderr : moved.archivedLog;
-  for (const path of [archived, `${archived}.zst`]) if (existsSync(path)) return { log: path, index };
-  return { log: of.stderr ? current.stderr : current.log, index };
 }
 
 export function assertRun(context: Context, of: LogOf): void {

@@ -7,6 +7,7 @@ import type { FileKind, IntentFact, ListRecord, Member, RunSummary, TrackedFile 
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import type { Facts } from "./facts.ts";
+import { logPath } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
 import { outcomeOf } from "./state.ts";
 
@@ -28,7 +29,7 @@ export function runRow(
   alive: Member[] | null = null,
 ): RunRow {
   const phase = phaseNow(facts);
-  const log = logOf(layout, task, agent, run, newest);
+  const { log } = logPath(layout, task, agent, run, newest);
   const file = stat(log);
   const { intent, claim, start, exit, done, hold } = facts;
   return {
@@ -44,7 +45,8 @@ export function runRow(
     pid: start?.main?.pid ?? null,
     keeper_pid: start?.keeper.pid ?? null,
     log,
-    bytes: file?.size ?? done?.log_bytes ?? 0,
+    // What was printed, also when the file is compressed.
+    bytes: (log.endsWith(".zst") ? done?.log_bytes : file?.size) ?? done?.log_bytes ?? 0,
     last_output_at: file && file.size > 0 ? iso(Math.trunc(file.mtimeMs)) : null,
     created_at: intent?.created_at ?? claim?.at ?? iso(0),
     started_at: start && !start.exec_error ? start.started_at : null,
@@ -55,23 +57,6 @@ export function runRow(
     tokens: null,
     cost_usd: null,
   };
-}
-
-/**
- * The newest run's log is in logs/; an earlier one was moved to archive/ before the next run began. When that next run
- * never came to be (its launcher died just then), the newest is in archive/ too.
- */
-export function logOf(
-  layout: Layout,
-  task: TaskId,
-  agent: AgentId,
-  run: number,
-  newest: boolean,
-  stderr = false,
-): string {
-  const current = layout.agent(task, agent)[stderr ? "stderr" : "log"];
-  const moved = layout.run(task, agent, run)[stderr ? "archivedStderr" : "archivedLog"];
-  return newest && (stat(current) || !stat(moved)) ? current : moved;
 }
 
 export function listRecord({ agent, run }: Listed): ListRecord {

@@ -6,9 +6,9 @@ import type { Facts } from "./facts.ts";
 export const LAUNCH_MS = 10_000;
 
 export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
-  const { claim, start, stop, exit, stuck, done } = facts;
+  const { claim, start, stop, exit, stuck, done, cleanup } = facts;
   if (start?.exec_error || claim?.by === "launcher") return "launch_failed";
-  if (done) return "drained";
+  if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
   if (!claim) return "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";

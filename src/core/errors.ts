@@ -21,6 +21,7 @@ export const ERRORS = {
   NOT_FOUND_AGENT: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_TASK: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_RUN: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_FILE: { exit: 3, status: 404, retryable: false },
   AMBIGUOUS_ID: { exit: 3, status: 409, retryable: false },
   REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },
   REFUSED_ALIVE: { exit: 4, status: 409, retryable: false },

@@ -44,6 +44,11 @@ export function appendLines(path: string, lines: Uint8Array, options: AppendOpti
   }
 }
 
+/** All lines through an open O_APPEND descriptor, in as few writes as the kernel takes. */
+export function appendAll(fd: number, lines: Uint8Array): void {
+  for (let rest = lines; rest.length > 0; ) rest = rest.subarray(writeWhole(fd, rest));
+}
+
 /**
  * One write. Returns how many bytes of whole lines arrived. After a short write the begun record is not completed but
  * written again: in between another process may have appended, and its line must not end up inside ours.

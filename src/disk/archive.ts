@@ -1,5 +1,5 @@
 /** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
-import { closeSync, constants as fs, fsyncSync, openSync, readSync } from "node:fs";
+import { closeSync, constants as fs, fstatSync, fsyncSync, futimesSync, openSync, readSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
 import { diskFault } from "./fault.ts";
 import { writeAll } from "./replace.ts";
@@ -33,12 +33,39 @@ export function packFile(from: string, to: string, each: (bytes: Buffer) => void
     }
     writeAll(output, seekTable(sizes));
     fsyncSync(output);
+    const { atimeMs, mtimeMs } = fstatSync(input);
+    futimesSync(output, atimeMs / 1000, mtimeMs / 1000); // When the agent last printed stays known.
     const sum = (i: 0 | 1): number => sizes.reduce((total, pair) => total + pair[i], 0);
     return { bytes: sum(1), packed: sum(0), frames: sizes.length };
   } catch (error) {
     throw diskFault(error, to);
   } finally {
     closeSync(input);
+    if (output !== undefined) closeSync(output);
+  }
+}
+
+/** Writes the frames of an archive to a new file, synced. */
+export function unpackFrames(
+  to: string,
+  count: number,
+  frame: (i: number) => Buffer,
+  each: (bytes: Buffer) => void,
+  mtimeMs: number | undefined,
+): void {
+  let output: number | undefined;
+  try {
+    output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    for (let i = 0; i < count; i++) {
+      const bytes = frame(i);
+      each(bytes);
+      writeAll(output, bytes);
+    }
+    if (mtimeMs !== undefined) futimesSync(output, mtimeMs / 1000, mtimeMs / 1000);
+    fsyncSync(output);
+  } catch (error) {
+    throw diskFault(error, to);
+  } finally {
     if (output !== undefined) closeSync(output);
   }
 }

@@ -5,7 +5,7 @@
 import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
 import { backward, forward, LINE_MAX, type Line, tailStart, wholeEnd } from "./lines.ts";
-import { type LogRecord, type RecordOptions, toRecord } from "./record.ts";
+import { isBlank, type LogRecord, type RecordOptions, toRecord } from "./record.ts";
 import { PlainScanner } from "./scanner.ts";
 import { FileSource, type Source } from "./source.ts";
 
@@ -124,6 +124,19 @@ export class Log {
     return lines;
   }
 
+  /** Lines, and those that give a record (the empty ones do not). */
+  counts(end: number): { lines: number; records: number; bytes: number; partial: boolean } {
+    let lines = 0;
+    let records = 0;
+    let partial = false;
+    for (const line of forward(this.source, 0, end)) {
+      lines++;
+      if (!isBlank(line.bytes)) records++;
+      partial = !line.whole;
+    }
+    return { lines, records, bytes: end, partial };
+  }
+
   /** Records from a place on. `raw` comes along for those who print the line itself; it is valid until the next one. */
   *records(from: Place, end: number): Generator<{ record: LogRecord; raw: Line }> {
     let line = from.line;
@@ -139,6 +152,11 @@ export class Log {
   record(line: Line): LogRecord | undefined {
     const before = this.lineAt(line.offset);
     return toRecord(line, before === null ? null : before + 1, this.#times(line.offset)(line.end), this.options);
+  }
+
+  /** When the line that ends at `end` was seen; 0 = unknown. */
+  timeAt(end: number): number {
+    return this.#times(end)(end);
   }
 
   /** When a line was seen, for ends in ascending order: the time of the first entry at or behind its end. */

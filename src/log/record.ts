@@ -78,7 +78,7 @@ export function toRecord(
 }
 
 /** A line of nothing but white space (an empty one, or the CR of an empty CRLF line) gives no record. */
-function isBlank(bytes: Uint8Array): boolean {
+export function isBlank(bytes: Uint8Array): boolean {
   for (const byte of bytes) if (byte !== 13 && byte !== 32 && byte !== 9) return false;
   return true;
 }

@@ -1,16 +1,21 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
+
+import { archive, restore } from "./archive.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
+import { jsonl } from "./jsonl.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
 import { reap } from "./reap.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
+import { search } from "./search.ts";
 import { show } from "./show.ts";
 import { stop } from "./stop.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
+import { verify } from "./verify.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
 
@@ -24,6 +29,11 @@ export const operations: readonly Operation[] = [
   restart,
   task,
   tasks,
+  search,
+  verify,
+  archive,
+  restore,
+  ...jsonl,
   reap,
   doctor,
   demo,

@@ -16,6 +16,8 @@ export interface Context {
   json: boolean;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
+  /** How far long work has come; shown on a terminal only. */
+  progress(text: string): void;
   /** Something a person should know that is not the answer; the CLI prints it on stderr. */
   notice(text: string): void;
 }

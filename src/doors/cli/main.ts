@@ -73,9 +73,11 @@ async function dispatch(
     workspace: globals.workspace,
     json: globals.json,
     signal: AbortSignal.any(signals),
+    progress: (text) => showProgress(io, text),
     notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
   const answer = await operation.run(context, validate(operation, input));
+  showProgress(io, "");
   const code = await print(operation, answer, { io, out, json: globals.json, color });
   for (const text of notices) tell(io, text);
   return code;
@@ -156,6 +158,11 @@ function find(words: readonly string[], operations: readonly Operation[]): Opera
 function behindFlags(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end === -1 ? argv : argv.slice(0, end);
+}
+
+/** One line that is written over; on a terminal only. */
+function showProgress({ stderr }: Io, text: string): void {
+  if (stderr.isTTY === true) stderr.write(`\r\u001b[K${text}`);
 }
 
 function tell(io: Io, text: string): void {

@@ -1,0 +1,96 @@
+/** Finding text in the logs of a workspace, live and archived. */
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { Log } from "../log/log.ts";
+import type { Hit } from "../log/search.ts";
+import { searchPieces } from "../log/search-pool.ts";
+import type { Piece } from "../log/search-worker.ts";
+import { type Context, withReader } from "./context.ts";
+import { readFacts } from "./facts.ts";
+import { logPath } from "./log-path.ts";
+import { hasEnded } from "./observe.ts";
+
+export interface SearchOptions {
+  task?: TaskId | undefined;
+  agent?: AgentId | undefined;
+  sinceMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** Bytes there are to search, told once. */
+  onStart?: ((logs: number, bytes: number) => void) | undefined;
+}
+
+export interface SearchHit extends Hit {
+  agent: AgentId;
+  run: number;
+  /** `agent.run@offset`: where `logs --run N` and the library go on. */
+  cursor: string;
+}
+
+const PIECE_BYTES = 256 << 20;
+
+export async function* searchLogs(
+  context: Context,
+  text: string,
+  options: SearchOptions = {},
+): AsyncGenerator<SearchHit> {
+  const signal = options.signal ?? new AbortController().signal;
+  const pieces: (Piece & { agent: AgentId; run: number })[] = [];
+  const logs = runsOf(context, options);
+  for (const { task, agent, run, newest } of logs)
+    pieces.push(...piecesOf(context, text, task, agent, run, newest, options.sinceMs));
+  options.onStart?.(
+    logs.length,
+    pieces.reduce((sum, { from, to }) => sum + to - from, 0),
+  );
+  const plain = pieces.map(
+    ({ path, index, text: needle, from, to }): Piece => ({ path, index, text: needle, from, to }),
+  );
+  for await (const { piece, hit } of searchPieces(plain, signal)) {
+    const { agent, run } = pieces[piece] as (typeof pieces)[number];
+    if (options.sinceMs !== undefined && hit.timestamp !== null && Date.parse(hit.timestamp) < options.sinceMs)
+      continue;
+    yield { agent, run, ...hit, cursor: `${agent}.${run}@${hit.offset}` };
+  }
+}
+
+function runsOf(
+  context: Context,
+  { task, agent }: SearchOptions,
+): { task: TaskId; agent: AgentId; run: number; newest: boolean }[] {
+  return withReader(context, (registry) => {
+    const listed = registry.list({ all: true, ...(task === undefined ? {} : { task }) });
+    const wanted = agent === undefined ? listed : listed.filter((entry) => entry.agent.id === agent);
+    return wanted.flatMap((entry) =>
+      registry
+        .runsOf(entry.agent.id)
+        .map(({ run }) => ({ task: entry.agent.task, agent: entry.agent.id, run, newest: run === entry.run.run })),
+    );
+  });
+}
+
+/** A log cut at line starts into pieces that one worker takes at a time. */
+function piecesOf(
+  context: Context,
+  text: string,
+  task: TaskId,
+  agent: AgentId,
+  run: number,
+  newest: boolean,
+  sinceMs: number | undefined,
+) {
+  const { log: path, index } = logPath(context.layout, task, agent, run, newest);
+  const log = Log.open(path, index, { type: "stdout", json: false });
+  const pieces: (Piece & { agent: AgentId; run: number })[] = [];
+  if (log === undefined) return pieces;
+  try {
+    const end = log.end(!hasEnded(readFacts(context.layout.run(task, agent, run))));
+    for (let from = sinceMs === undefined ? 0 : log.atTime(sinceMs).offset; from < end; ) {
+      const cut = log.index.before("offset", from + PIECE_BYTES, log.source).offset;
+      const to = end - from <= PIECE_BYTES || cut <= from ? end : cut;
+      pieces.push({ path, index, text, from, to, agent, run });
+      from = to;
+    }
+    return pieces;
+  } finally {
+    log.close();
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Many records to one JSONL file of ours, from one process among several. What is appended while a sync is under way goes out
+ * together in the next write (group commit), so a hundred callers cost one fdatasync, not a hundred. No lock: each write is
+ * whole records through O_APPEND.
+ */
+import { closeSync, constants, fdatasync, fstatSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { appendAll } from "./append.ts";
+import { diskFault, errno } from "./fault.ts";
+import { makeFolders } from "./make-folders.ts";
+
+export interface AppenderOptions {
+  /** `append` resolves when the records are on stable storage, not only written. */
+  durable: boolean;
+}
+
+interface Waiter {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+const FLUSH_CHARS = 64 * 1024;
+
+export class Appender {
+  readonly #path: string;
+  readonly #durable: boolean;
+  #fd: number | undefined;
+  #text = "";
+  #waiters: Waiter[] = [];
+  #committing = false;
+  #scheduled = false;
+  readonly #onExit = (): void => this.flush();
+
+  constructor(path: string, options: AppenderOptions = { durable: true }) {
+    this.#path = path;
+    this.#durable = options.durable;
+    process.on("exit", this.#onExit);
+  }
+
+  /** Takes a record along; it is written with its neighbours, at the latest when this turn of the event loop ends. */
+  write(record: object): void {
+    this.#text += `${JSON.stringify(record)}\n`;
+    if (this.#text.length >= FLUSH_CHARS) this.flush();
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.flush();
+      });
+    }
+  }
+
+  /** Resolves when the records are written (and synced). Rejects with DISK_FULL and the like; then they are not in the file. */
+  append(records: readonly object[]): Promise<void> {
+    if (records.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      for (const record of records) this.#text += `${JSON.stringify(record)}\n`;
+      this.#waiters.push({ resolve, reject });
+      if (!this.#committing) {
+        this.#committing = true;
+        queueMicrotask(() => this.#commit());
+      }
+    });
+  }
+
+  #commit(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    const settle = (error: unknown): void => {
+      for (const waiter of waiters) error === null ? waiter.resolve() : waiter.reject(error);
+      if (this.#waiters.length > 0) this.#commit();
+      else this.#committing = false;
+    };
+    try {
+      this.flush();
+      if (this.#durable && this.#fd !== undefined)
+        fdatasync(this.#fd, (error) => settle(error && diskFault(error, this.#path)));
+      else settle(null);
+    } catch (error) {
+      settle(error);
+    }
+  }
+
+  /** Writes what has gathered, now. Throws what the disk says; the gathered records are then dropped, never half written. */
+  flush(): void {
+    if (this.#text === "") return;
+    const lines = Buffer.from(this.#text);
+    this.#text = "";
+    try {
+      appendAll(this.#open(), lines);
+    } catch (error) {
+      throw diskFault(error, this.#path);
+    }
+  }
+
+  /** The file at our path: a folder or file that was deleted is made again. */
+  #open(): number {
+    if (this.#fd !== undefined && fstatSync(this.#fd).nlink > 0) return this.#fd;
+    this.#closeFile();
+    try {
+      this.#fd = openSync(this.#path, OPEN, 0o600);
+    } catch (error) {
+      if (errno(error) !== "ENOENT") throw error;
+      makeFolders(dirname(this.#path));
+      this.#fd = openSync(this.#path, OPEN, 0o600);
+    }
+    return this.#fd;
+  }
+
+  #closeFile(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  close(): void {
+    process.off("exit", this.#onExit);
+    this.flush();
+    this.#closeFile();
+  }
+}

@@ -1,0 +1,69 @@
+/** The log engine on any JSONL file, ours or not. */
+import { statSync } from "node:fs";
+import { MidwatchError } from "./core/errors.ts";
+import { quote } from "./core/ids.ts";
+import type { Line } from "./log/lines.ts";
+import { Log } from "./log/log.ts";
+import type { LogRecord } from "./log/record.ts";
+import { type Progress, type Verified, verify } from "./log/verify.ts";
+
+export interface JsonlCount {
+  lines: number;
+  records: number;
+  bytes: number;
+  partial: boolean;
+}
+
+/** A line and its record; an empty line has none. The line's bytes are valid until the next item is asked for. */
+export type JsonlItem = { record: LogRecord; raw: Line };
+
+export function* jsonlTail(path: string, lines: number): Generator<JsonlItem> {
+  const log = open(path);
+  try {
+    const end = log.end(false);
+    yield* log.records(log.tail(lines, end), end);
+  } finally {
+    log.close();
+  }
+}
+
+export function* jsonlPage(path: string, offset: number, limit: number): Generator<JsonlItem> {
+  const log = open(path);
+  try {
+    const end = log.end(false);
+    const from = log.atLine(offset, end);
+    yield* log.records(from, log.atLine(offset + limit, end).offset);
+  } finally {
+    log.close();
+  }
+}
+
+export function jsonlCount(path: string): JsonlCount {
+  const log = open(path);
+  try {
+    return log.counts(log.end(false));
+  } finally {
+    log.close();
+  }
+}
+
+export async function jsonlVerify(path: string, progress: Progress): Promise<Verified> {
+  const log = open(path);
+  try {
+    return await verify(log, log.end(false), progress);
+  } finally {
+    log.close();
+  }
+}
+
+function open(path: string): Log {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined)
+    throw new MidwatchError("NOT_FOUND_FILE", `There is no file ${quote(path)}.`, { hint: "Check the path." });
+  if (!stat.isFile())
+    throw new MidwatchError("BAD_PATH", `${quote(path)} is not a plain file.`, { hint: "Name a JSONL file." });
+  const log = Log.open(path, undefined, { type: "line", json: true });
+  if (log === undefined)
+    throw new MidwatchError("NOT_FOUND_FILE", `There is no file ${quote(path)}.`, { hint: "Check the path." });
+  return log;
+}

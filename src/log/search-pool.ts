@@ -1,0 +1,104 @@
+/** Searching many or large logs on all cores: pieces go to workers, hits come back in the order of the pieces. */
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { Log } from "./log.ts";
+import { type Hit, search } from "./search.ts";
+import type { Answer, Piece } from "./search-worker.ts";
+
+const WORKERS_MAX = 8;
+/** Below this a worker costs more than it saves. */
+const WORTH_BYTES = 64 << 20;
+
+/** What was found in `pieces[piece]`. */
+export interface PieceHit {
+  piece: number;
+  hit: Hit;
+}
+
+export async function* searchPieces(pieces: readonly Piece[], signal: AbortSignal): AsyncGenerator<PieceHit> {
+  const bytes = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
+  const script = workerScript();
+  const workers = Math.min(availableParallelism(), WORKERS_MAX, pieces.length);
+  if (bytes < WORTH_BYTES || workers < 2 || script === undefined) {
+    for (const [i, piece] of pieces.entries()) yield* searchHere(piece, i, signal);
+    return;
+  }
+  const pool = Array.from({ length: workers }, () => new Worker(script));
+  const results = pieces.map(() => new Inbox());
+  let next = 0;
+  const feed = (worker: Worker): void => {
+    const mine = next++;
+    const piece = pieces[mine];
+    const inbox = results[mine];
+    if (piece === undefined || inbox === undefined) return;
+    const onMessage = (answer: Answer): void => {
+      inbox.put(answer);
+      if ("hits" in answer) return;
+      worker.off("message", onMessage);
+      feed(worker);
+    };
+    worker.on("message", onMessage);
+    worker.postMessage(piece);
+  };
+  for (const worker of pool) {
+    worker.on("error", (error) => {
+      for (const inbox of results) inbox.put({ error: error.message });
+    });
+    feed(worker);
+  }
+  try {
+    for (const [i, inbox] of results.entries()) {
+      for await (const hit of inbox.hits(signal)) yield { piece: i, hit };
+      if (signal.aborted) return;
+    }
+  } finally {
+    await Promise.all(pool.map((worker) => worker.terminate()));
+  }
+}
+
+function* searchHere({ path, index, text, from, to }: Piece, piece: number, signal: AbortSignal): Generator<PieceHit> {
+  const log = Log.open(path, index, { type: "stdout", json: false });
+  if (log === undefined) return;
+  try {
+    for (const hit of search(log, text, from, to)) {
+      if (signal.aborted) return;
+      yield { piece, hit };
+    }
+  } finally {
+    log.close();
+  }
+}
+
+/** Beside this file in src/ and dist/; below it when this is the bundle. */
+function workerScript(): string | undefined {
+  const names = ["./search-worker.ts", "./search-worker.js", "./log/search-worker.js"];
+  return names.map((name) => fileURLToPath(new URL(name, import.meta.url))).find((path) => existsSync(path));
+}
+
+/** The answers for one piece, in order, waiting for the next where there is none yet. */
+class Inbox {
+  readonly #answers: Answer[] = [];
+  #wake: () => void = () => undefined;
+
+  put(answer: Answer): void {
+    this.#answers.push(answer);
+    this.#wake();
+  }
+
+  async *hits(signal: AbortSignal): AsyncGenerator<Hit> {
+    for (;;) {
+      const answer = this.#answers.shift();
+      if (signal.aborted) return;
+      if (answer === undefined) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      } else if ("hits" in answer) yield* answer.hits;
+      else if ("error" in answer) throw new Error(answer.error);
+      else return;
+    }
+  }
+}
