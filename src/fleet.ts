@@ -223,7 +223,7 @@ export class Workspace {
   }
 
   async *logRecords(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogRecord> {
-    for await (const { record } of this.log(id, options)) yield record;
+    for await (const { record } of this.log(id, options)) if (record !== undefined) yield record;
   }
 
   /** Exactly the bytes the agent printed. */

@@ -2,10 +2,10 @@
 import { statSync } from "node:fs";
 import { MidwatchError } from "./core/errors.ts";
 import { quote } from "./core/ids.ts";
-import type { Line } from "./log/lines.ts";
-import { Log } from "./log/log.ts";
-import type { LogRecord } from "./log/record.ts";
+import { Log, type Read } from "./log/log.ts";
 import { type Progress, type Verified, verify } from "./log/verify.ts";
+
+export type { Read };
 
 export interface JsonlCount {
   lines: number;
@@ -14,10 +14,7 @@ export interface JsonlCount {
   partial: boolean;
 }
 
-/** A line and its record; an empty line has none. The line's bytes are valid until the next item is asked for. */
-export type JsonlItem = { record: LogRecord; raw: Line };
-
-export function* jsonlTail(path: string, lines: number): Generator<JsonlItem> {
+export function* jsonlTail(path: string, lines: number): Generator<Read> {
   const log = open(path);
   try {
     const end = log.end(false);
@@ -27,7 +24,7 @@ export function* jsonlTail(path: string, lines: number): Generator<JsonlItem> {
   }
 }
 
-export function* jsonlPage(path: string, offset: number, limit: number): Generator<JsonlItem> {
+export function* jsonlPage(path: string, offset: number, limit: number): Generator<Read> {
   const log = open(path);
   try {
     const end = log.end(false);

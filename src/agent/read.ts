@@ -5,8 +5,8 @@ import { MidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { lineFilter } from "../log/filter.ts";
 import { follow, type Look } from "../log/follow.ts";
-import { type Line, tailStart } from "../log/lines.ts";
-import { Log, type Matches, type Place } from "../log/log.ts";
+import { tailStart } from "../log/lines.ts";
+import { Log, type Matches, type Place, type Read } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
@@ -27,11 +27,8 @@ export interface LogOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface LogItem {
+export interface LogItem extends Read {
   run: number;
-  record: LogRecord;
-  /** The line itself; its bytes are valid until the next item is asked for. */
-  raw: Line;
 }
 
 /** Which agent and run to read. */
@@ -51,7 +48,8 @@ const NEVER = new AbortController().signal;
 export async function* readLog(context: Context, of: LogOf, options: LogOptions): AsyncGenerator<LogItem> {
   const signal = options.signal ?? NEVER;
   const matches = options.grep === undefined ? undefined : lineFilter(options.grep);
-  const wanted = (record: LogRecord): boolean => options.sinceMs === undefined || timeOf(record) >= options.sinceMs;
+  const wanted = (record: LogRecord | undefined): boolean =>
+    options.sinceMs === undefined || timeOf(record) >= options.sinceMs;
   const { log, live } = lookAt(context, of, of.run);
   let place: Place = { offset: 0, line: 0 };
   try {
@@ -77,12 +75,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
   }
 }
 
-function* select(
-  log: Log,
-  end: number,
-  options: LogOptions,
-  matches: Matches | undefined,
-): Generator<{ record: LogRecord; raw: Line }> {
+function* select(log: Log, end: number, options: LogOptions, matches: Matches | undefined): Generator<Read> {
   const from =
     options.offset !== undefined
       ? log.atLine(options.offset, end)
@@ -95,8 +88,7 @@ function* select(
       : end;
   if (options.lines !== undefined && matches !== undefined) {
     for (const raw of log.tailMatching(options.lines, from.offset, to, matches)) {
-      const record = log.record(raw);
-      if (record !== undefined) yield { record, raw };
+      yield { record: log.record(raw), raw };
     }
     return;
   }
@@ -108,9 +100,10 @@ function* select(
   for (const item of log.records(start, to)) if (matches === undefined || matches(item.raw.bytes)) yield item;
 }
 
-function timeOf({ timestamp }: LogRecord): number {
-  // A line whose time nobody knows is shown rather than hidden.
-  return timestamp ? Date.parse(timestamp) : Number.POSITIVE_INFINITY;
+/** A line whose time nobody knows is shown rather than hidden; an empty one has none to ask for. */
+function timeOf(record: LogRecord | undefined): number {
+  if (record === undefined) return Number.NEGATIVE_INFINITY;
+  return record.timestamp ? Date.parse(record.timestamp) : Number.POSITIVE_INFINITY;
 }
 
 const CHUNK = 256 << 10;

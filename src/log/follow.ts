@@ -3,9 +3,7 @@
  * also in an archive. fs.watch wakes it, a timer catches what a watch may miss.
  */
 import { type FSWatcher, watch } from "node:fs";
-import type { Line } from "./lines.ts";
-import type { Log, Place } from "./log.ts";
-import type { LogRecord } from "./record.ts";
+import type { Log, Place, Read } from "./log.ts";
 
 /** One look at a run's log: where it is now, and whether more can come. */
 export interface Look {
@@ -17,10 +15,8 @@ export interface Look {
   next: number | undefined;
 }
 
-export interface Followed {
+export interface Followed extends Read {
   run: number;
-  record: LogRecord;
-  raw: Line;
 }
 
 const POLL_MS = 200;

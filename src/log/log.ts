@@ -15,6 +15,12 @@ export interface Place {
   line: number | null;
 }
 
+/** A line and its record; an empty line has none. The line's bytes are valid until the next one is asked for. */
+export interface Read {
+  record: LogRecord | undefined;
+  raw: Line;
+}
+
 export type Matches = (line: Uint8Array) => boolean;
 
 /** Counting this much without an index takes a moment; more is not worth a line number. */
@@ -137,14 +143,13 @@ export class Log {
     return { lines, records, bytes: end, partial };
   }
 
-  /** Records from a place on. `raw` comes along for those who print the line itself; it is valid until the next one. */
-  *records(from: Place, end: number): Generator<{ record: LogRecord; raw: Line }> {
+  /** Every line from a place on, with its record. */
+  *records(from: Place, end: number): Generator<Read> {
     let line = from.line;
     const times = this.#times(from.offset);
     for (const raw of forward(this.source, from.offset, end)) {
       if (line !== null) line++;
-      const record = toRecord(raw, line, times(raw.end), this.options);
-      if (record !== undefined) yield { record, raw };
+      yield { record: toRecord(raw, line, times(raw.end), this.options), raw };
     }
   }
 

@@ -8,14 +8,14 @@ interface Head<T> {
 }
 
 /** Merges streams that are each in their own order; of equal times the earlier stream comes first. */
-export async function* mergeByTime<T extends { record: LogRecord }>(
+export async function* mergeByTime<T extends { record: LogRecord | undefined }>(
   streams: readonly AsyncIterable<T>[],
 ): AsyncGenerator<T> {
   const heads: Head<T>[] = [];
   const pull = async (rest: AsyncIterator<T>, before: number): Promise<Head<T> | undefined> => {
     const { value, done } = await rest.next();
     if (done) return undefined;
-    const own = value.record.timestamp ? Date.parse(value.record.timestamp) : before;
+    const own = value.record?.timestamp ? Date.parse(value.record.timestamp) : before;
     return { item: value, timeMs: Math.max(own, before), rest };
   };
   for (const stream of streams) {

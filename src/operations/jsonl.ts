@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { type JsonlItem, jsonlCount, jsonlPage, jsonlTail, jsonlVerify } from "../jsonl.ts";
+import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify, type Read } from "../jsonl.ts";
 import { type Context, type Operation, operation } from "./operation.ts";
 import { bytesDone } from "./progress.ts";
 
@@ -8,10 +8,11 @@ const file = z.string().min(1).describe("A JSONL file, or a log that midwatch ar
 const count = (about: string) => z.coerce.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
 
 /** Records for programs, the lines themselves for people. */
-function* shown(context: Context, items: Iterable<JsonlItem>): Generator<unknown> {
+function* shown(context: Context, items: Iterable<Read>): Generator<unknown> {
   for (const { record, raw } of items) {
     if (context.signal.aborted) return;
-    yield context.json ? record : Buffer.concat(raw.whole ? [raw.bytes, NEWLINE] : [raw.bytes]);
+    if (!context.json) yield Buffer.concat(raw.whole ? [raw.bytes, NEWLINE] : [raw.bytes]);
+    else if (record !== undefined) yield record;
   }
 }
 const NEWLINE = Buffer.from("\n");

@@ -1,8 +1,10 @@
 import { z } from "zod";
+import { MidwatchError } from "../core/errors.ts";
+import { type AgentId, parseTaskId } from "../core/ids.ts";
 import type { LogItem, LogRecord } from "../fleet.ts";
 import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Context, type Operation, operation } from "./operation.ts";
 
 const LINES = 100;
 
@@ -18,11 +20,25 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     "midwatch logs -f build-1",
     "midwatch logs --raw build-1 > copy",
     "midwatch logs --stderr -n 20 build-1",
+    "midwatch logs --grep ERROR -n 10 build-1",
+    "midwatch logs --task TASK-20261115-190000-1a2b3c4d",
   ],
-  run: (context, { agent, raw, since, lines: asked, ...rest }) => {
+  run: (context, { agent, task, raw, since, lines: asked, ...rest }) => {
     const workspace = workspaceOf(context);
     const whole = raw || rest.offset !== undefined || since !== undefined;
     const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
+    if (task !== undefined) {
+      if (agent !== undefined || raw || rest.follow || rest.run !== undefined) {
+        throw new MidwatchError(
+          "USAGE",
+          "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
+          {
+            hint: "Leave out the agent, --raw, --follow and --run.",
+          },
+        );
+      }
+      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines);
+    }
     if (raw) return workspace.logBytes(agent, options);
     return context.json ? workspace.logRecords(agent, options) : linesOf(workspace.log(agent, options));
   },
@@ -34,10 +50,31 @@ async function* linesOf(items: AsyncIterable<LogItem>): AsyncGenerator<Uint8Arra
 }
 const NEWLINE = Buffer.from("\n");
 
+/** Lines of several agents, each with its name; the last N of all. */
+async function* taskLines(
+  context: Context,
+  items: AsyncIterable<LogItem & { agent: AgentId }>,
+  most: number | undefined,
+): AsyncGenerator<Uint8Array | LogRecord> {
+  const last: (Uint8Array | LogRecord)[] = [];
+  for await (const { agent, run, record, raw } of items) {
+    if (!context.json) last.push(Buffer.concat([Buffer.from(`${agent}  `), raw.bytes, NEWLINE]));
+    else if (record !== undefined) last.push(withAgent(agent, run, record));
+    if (most === undefined) yield* last.splice(0);
+    else if (last.length > most) last.shift();
+  }
+  yield* last;
+}
+
+function withAgent(agent: AgentId, run: number, record: LogRecord): LogRecord & { agent: AgentId; run: number } {
+  return { agent, run, ...record };
+}
+
 function inputOf() {
   const count = (about: string) => z.coerce.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
   return z.strictObject({
     agent: agentRef().optional(),
+    task: z.string().describe("All agents of a task, merged by time").meta({ value: "TASK" }).optional(),
     lines: count(`The last N lines (${LINES})`).meta({ short: "n", value: "N" }).optional(),
     follow: z.boolean().describe("Go on printing until the run has ended").meta({ short: "f" }).default(false),
     offset: count("Begin behind this many lines").optional(),

@@ -23,12 +23,6 @@ function bytesOf(items: Iterable<{ raw: { bytes: Buffer; whole: boolean } }>): B
   return Buffer.concat(copies);
 }
 
-/** Empty lines give no record, so they are taken out of what the tools print. */
-function withoutBlank(bytes: Buffer): Buffer {
-  const lines = bytes.toString("latin1").split(/(?<=\n)/);
-  return Buffer.from(lines.filter((line) => !/^[\r \t]*\n?$/.test(line)).join(""), "latin1");
-}
-
 describe("as the tools everybody knows", () => {
   it("R-000.15, R-000.16, R-000.17: tail, sed, wc and grep agree on random files", () => {
     const place = folder();
@@ -40,12 +34,10 @@ describe("as the tools everybody knows", () => {
       writeFileSync(file, bytes);
       const n = Math.floor(random() * 40);
       const from = Math.floor(random() * 60);
-      expect(bytesOf(jsonlTail(file, n)).equals(withoutBlank(tool("tail", "-n", String(n), file))), `tail ${i}`).toBe(
-        true,
-      );
+      expect(bytesOf(jsonlTail(file, n)).equals(tool("tail", "-n", String(n), file)), `tail ${i}`).toBe(true);
       const sed = n === 0 ? Buffer.alloc(0) : tool("sed", "-n", `${from + 1},${from + n}p`, file);
       // GNU sed keeps a missing last newline missing, as we do.
-      expect(bytesOf(jsonlPage(file, from, n)).equals(withoutBlank(sed)), `page ${i}`).toBe(true);
+      expect(bytesOf(jsonlPage(file, from, n)).equals(sed), `page ${i}`).toBe(true);
       const { lines, bytes: size, partial } = jsonlCount(file);
       expect(lines - (partial ? 1 : 0), `count ${i}`).toBe(Number.parseInt(tool("wc", "-l", file).toString(), 10));
       expect(size).toBe(bytes.length);
@@ -63,19 +55,19 @@ describe("as the tools everybody knows", () => {
       file,
       Buffer.concat([Buffer.from('{"first":1}\n"'), Buffer.alloc(50_000_000, "x"), Buffer.from('"\n{"last":2}\n')]),
     );
-    const records = [...jsonlTail(file, 2)].map(({ record }) => ({ ...record, text: record.text?.length }));
+    const records = [...jsonlTail(file, 2)].map(({ record }) => ({ ...record, text: record?.text?.length }));
     expect(records).toMatchObject([
       { seq: 2, truncated: true, text: 16 << 20 },
       { seq: 3, data: { last: 2 } },
     ]);
-    expect([...jsonlTail(file, 1)].map(({ record }) => record.data)).toEqual([{ last: 2 }]);
+    expect([...jsonlTail(file, 1)].map(({ record }) => record?.data)).toEqual([{ last: 2 }]);
     expect(jsonlCount(file)).toMatchObject({ lines: 3, records: 3, partial: false });
   });
 
   it("R-000.1, R-000.2, R-000.3, R-000.23: valid, torn, empty, valid: every line is what a strict parser says", async () => {
     const file = join(folder(), "mixed");
     writeFileSync(file, `{"a":1}\n{"a":\n\n[1,2]\nNaN\n"\\ud800"\n01\n{"a":1}`);
-    const records = [...jsonlPage(file, 0, 100)].map(({ record }) => record);
+    const records = [...jsonlPage(file, 0, 100)].flatMap(({ record }) => record ?? []);
     expect(records.map(({ seq, type }) => [seq, type])).toEqual([
       [1, "line"],
       [2, "parse_error"],
