@@ -1,0 +1,118 @@
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Workspace } from "../../src/fleet.ts";
+import { midwatch } from "../support/cli.ts";
+import { folder } from "../support/folder.ts";
+import { until, workspaceIn } from "../support/run.ts";
+
+const COUNT = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo $i; sleep 0.005; done";
+const NUMBERS = Array.from({ length: 200 }, (_, i) => String(i + 1));
+
+/** Follows in the background and gathers the lines. */
+function following(
+  workspace: Workspace,
+  agent: string,
+  options: object = {},
+): { lines: string[]; done: Promise<void> } {
+  const lines: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const { raw } of workspace.log(agent, { follow: true, ...options })) lines.push(raw.bytes.toString());
+  };
+  return { lines, done: read() };
+}
+
+describe("following", () => {
+  it("R-000.28, R-000.36: any number of followers get every line once, in order, and end with the run", async () => {
+    const workspace = workspaceIn(folder());
+    const { agent } = await workspace.run({ argv: ["sh", "-c", COUNT] });
+    const readers = Array.from({ length: 5 }, () => following(workspace, agent));
+    await Promise.all(readers.map(({ done }) => done));
+    for (const { lines } of readers) expect(lines).toEqual(NUMBERS);
+  });
+
+  it("R-000.37, R-000.33: goes on through the deletion of the log's folder: nothing lost, nothing twice", async () => {
+    const workspace = workspaceIn(folder());
+    const { agent, log } = await workspace.run({ argv: ["sh", "-c", COUNT] });
+    const { lines, done } = following(workspace, agent);
+    await until(() => lines.length > 30);
+    rmSync(dirname(log), { recursive: true });
+    await done;
+    expect(lines).toEqual(NUMBERS);
+  });
+
+  it("R-000.38: goes on into the next run when the agent is restarted at once", async () => {
+    const workspace = workspaceIn(folder());
+    const { agent } = await workspace.run({ argv: ["sh", "-c", "echo a; sleep 0.3; echo b"] });
+    const { lines, done } = following(workspace, agent);
+    await workspace.wait([agent]);
+    await done;
+    await workspace.restart(agent);
+    const again = following(workspace, agent, { run: 1 });
+    await again.done;
+    expect(lines).toEqual(["a", "b"]);
+    expect(again.lines).toEqual(["a", "b"]);
+  });
+
+  it("R-000.30: a log that is empty so far is an empty page, not an error; follow waits for it", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const { agent } = await workspace.run({ argv: ["sh", "-c", "sleep 0.4; echo late"] });
+    expect(await midwatch(place, ["logs", agent])).toMatchObject({ code: 0, stdout: "" });
+    const { lines, done } = following(workspace, agent);
+    await done;
+    expect(lines).toEqual(["late"]);
+  });
+
+  it("R-000.45: filter before tail, page, since; a bad or endless regular expression is refused", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const { agent } = await workspace.run({
+      argv: ["sh", "-c", 'seq -f "line %.0f" 1000; echo; echo ERROR one; seq 5; echo ERROR two; echo fine'],
+    });
+    await workspace.wait([agent]);
+    const text = async (...args: string[]): Promise<string> => (await midwatch(place, ["logs", ...args, agent])).stdout;
+    expect(await text("--grep", "^ERROR", "-n", "10")).toBe("ERROR one\nERROR two\n");
+    expect(await text("--grep", "^ERROR", "-n", "1")).toBe("ERROR two\n");
+    expect(await text("--offset", "998", "--limit", "4")).toBe("line 999\nline 1000\n\nERROR one\n");
+    expect(await text("-n", "2")).toBe("ERROR two\nfine\n");
+    expect(await text("--since", "1h", "-n", "1")).toBe("fine\n");
+    expect(await text("--since", new Date(Date.now() + 60_000).toISOString())).toBe("");
+    for (const bad of ["(", "(a)\\1", "(?=x)"])
+      expect(await midwatch(place, ["logs", "--grep", bad, agent])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("BAD_REGEX"),
+      });
+    // Exponential for a backtracking engine; here it is over at once.
+    expect(await midwatch(place, ["logs", "--grep", "^(([a-z])+.)+[A-Z]([a-z])+$", agent])).toMatchObject({ code: 0 });
+    const [record] = (await text("--json", "-n", "1")).split("\n");
+    expect(JSON.parse(record ?? "")).toMatchObject({
+      seq: 1009,
+      type: "stdout",
+      text: "fine",
+      timestamp: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it("logs --task merges the agents of a task by time", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const { task } = workspace.task("both");
+    const [a, b] = await Promise.all(
+      ["a", "b"].map((name) =>
+        workspace.run({ argv: ["sh", "-c", `for i in 1 2 3; do echo ${name}$i; sleep 0.25; done`], name, task }),
+      ),
+    );
+    await workspace.wait([a?.agent, b?.agent]);
+    const { stdout } = await midwatch(place, ["logs", "--json", "--task", task]);
+    const records = stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+    expect(records.map(({ text }) => text).sort()).toEqual(["a1", "a2", "a3", "b1", "b2", "b3"]);
+    const times = records.map(({ timestamp }) => timestamp);
+    expect(times).toEqual([...times].sort());
+    expect(new Set(records.map(({ agent }) => agent))).toEqual(new Set([a?.agent, b?.agent]));
+    expect((await midwatch(place, ["logs", "--task", task, a?.agent ?? ""])).code).toBe(2);
+  });
+});
