@@ -3,14 +3,18 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
+import { replaceFast } from "../disk/replace.ts";
+import { buildIndex } from "../log/build-index.ts";
 import { lineFilter } from "../log/filter.ts";
 import { follow, type Look } from "../log/follow.ts";
-import { tailStart } from "../log/lines.ts";
+import { LineIndex } from "../log/line-index.ts";
+import { lineStartFrom, tailStart } from "../log/lines.ts";
 import { Log, type Matches, type Place, type Read } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
+import { BufferSource } from "../log/source.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
-import { logPath } from "./log-path.ts";
+import { type LogPath, logPath } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
 
 export interface LogOptions {
@@ -24,6 +28,8 @@ export interface LogOptions {
   follow?: boolean | undefined;
   stderr?: boolean | undefined;
   run?: number | undefined;
+  /** At most this much of the end. */
+  maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -97,6 +103,10 @@ function* select(log: Log, end: number, options: LogOptions, matches: Matches | 
     const offset = Math.max(from.offset, tailStart(log.source, to, options.lines));
     start = { offset, line: log.lineAt(offset) };
   }
+  if (options.maxBytes !== undefined && to - start.offset > options.maxBytes) {
+    const offset = lineStartFrom(log.source, to - options.maxBytes, to);
+    start = { offset, line: log.lineAt(offset) };
+  }
   for (const item of log.records(start, to)) if (matches === undefined || matches(item.raw.bytes)) yield item;
 }
 
@@ -153,11 +163,28 @@ export function lookAt(context: Context, of: LogOf, run: number): Look {
       ? run + 1
       : undefined;
   const paths = logPath(context.layout, of.task, of.agent, run, next === undefined && run >= of.newest, of.stderr);
-  const log = Log.open(paths.log, of.stderr ? undefined : paths.index, {
-    type: of.stderr ? "stderr" : "stdout",
-    json: of.json && !of.stderr,
-  });
+  const log = openLog(paths, of, live);
   return { run, log, live, next };
+}
+
+/** Below this a scan is as quick as an index. */
+const INDEX_BYTES = 4 << 20;
+
+function openLog(paths: LogPath, of: LogOf, live: boolean): Log | undefined {
+  const options = { type: of.stderr ? "stderr" : "stdout", json: of.json && !of.stderr } as const;
+  const log = Log.open(paths.log, of.stderr ? undefined : paths.index, options);
+  if (log === undefined || of.stderr) return log;
+  const size = log.source.size();
+  if (log.index.fits(log.source) && (log.index.length > 0 || live || size < INDEX_BYTES)) return log;
+  log.index.close();
+  if (live) return new Log(log.source, new LineIndex(), options); // Its keeper is at it.
+  const entries = buildIndex(log.source, size);
+  try {
+    replaceFast(paths.index, entries);
+  } catch {
+    // A disk that cannot be written: the index serves this reader and is gone.
+  }
+  return new Log(log.source, new LineIndex(new BufferSource(entries)), options);
 }
 
 export function assertRun(context: Context, of: LogOf): void {

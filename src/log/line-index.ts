@@ -17,35 +17,49 @@ export interface IndexEntry {
 export const ENTRY_BYTES = 32;
 export const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
 
+/** Entries read at a time: looking one up touches a few blocks, not the whole file. */
+const BLOCK = 128;
+
 export class LineIndex {
   readonly length: number;
-  readonly #entries: Buffer;
+  readonly #source: Source | undefined;
+  readonly #block: Buffer = Buffer.alloc(BLOCK * ENTRY_BYTES);
+  #loaded = -1;
 
-  constructor(entries: Buffer) {
-    this.#entries = entries;
-    this.length = Math.floor(entries.length / ENTRY_BYTES);
+  /** Without a source the index is empty: everything is found by scanning. */
+  constructor(source?: Source) {
+    this.#source = source;
+    this.length = source === undefined ? 0 : Math.floor(source.size() / ENTRY_BYTES);
   }
 
-  /** Empty when there is no index. Small: 0.02 % of its log. */
-  static read(path: string): LineIndex {
-    const source = FileSource.open(path);
-    if (source === undefined) return new LineIndex(Buffer.alloc(0));
-    try {
-      const bytes = Buffer.allocUnsafe(source.size());
-      return new LineIndex(bytes.subarray(0, source.read(bytes, 0)));
-    } finally {
-      source.close();
-    }
+  static open(path: string): LineIndex {
+    return new LineIndex(FileSource.open(path));
+  }
+
+  close(): void {
+    this.#source?.close();
   }
 
   entry(i: number): IndexEntry {
-    const at = i * ENTRY_BYTES;
+    const block = Math.floor(i / BLOCK);
+    if (block !== this.#loaded) {
+      this.#source?.read(this.#block, block * BLOCK * ENTRY_BYTES);
+      this.#loaded = block;
+    }
+    const at = (i % BLOCK) * ENTRY_BYTES;
     return {
-      line: Number(this.#entries.readBigUInt64LE(at)),
-      offset: Number(this.#entries.readBigUInt64LE(at + 8)),
-      timeMs: Number(this.#entries.readBigUInt64LE(at + 16)),
-      crc: this.#entries.readUInt32LE(at + 24),
+      line: Number(this.#block.readBigUInt64LE(at)),
+      offset: Number(this.#block.readBigUInt64LE(at + 8)),
+      timeMs: Number(this.#block.readBigUInt64LE(at + 16)),
+      crc: this.#block.readUInt32LE(at + 24),
     };
+  }
+
+  /** Whether its end fits the bytes. An entry further up may still lie; `verify` checks them all. */
+  fits(source: Source): boolean {
+    if (this.length === 0) return true;
+    const last = this.entry(this.length - 1);
+    return last.offset <= source.size() && isLineStart(source, last.offset);
   }
 
   /** The last entry at or before this line, offset or time that lies inside the log and behind a newline. */

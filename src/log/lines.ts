@@ -34,6 +34,13 @@ export function tailStart(source: Source, end: number, count: number): number {
   return 0;
 }
 
+/** The first line start at or behind `offset`; `end` when there is none. */
+export function lineStartFrom(source: Source, offset: number, end: number): number {
+  if (offset <= 0 || isNewline(source, offset - 1)) return Math.max(0, offset);
+  for (const line of forward(source, offset, end)) return line.whole ? line.end : end;
+  return end;
+}
+
 export interface Span {
   start: number;
   /** Without the newline. */

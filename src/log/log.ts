@@ -42,15 +42,12 @@ export class Log {
   static open(path: string, indexPath: string | undefined, options: RecordOptions): Log | undefined {
     const source = path.endsWith(".zst") ? ArchiveSource.open(path) : FileSource.open(path);
     if (source === undefined) return undefined;
-    return new Log(
-      source,
-      indexPath === undefined ? new LineIndex(Buffer.alloc(0)) : LineIndex.read(indexPath),
-      options,
-    );
+    return new Log(source, indexPath === undefined ? new LineIndex() : LineIndex.open(indexPath), options);
   }
 
   close(): void {
     this.source.close();
+    this.index.close();
   }
 
   /** What a reader may see: of a living run only whole lines. */

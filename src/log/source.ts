@@ -10,6 +10,27 @@ export interface Source {
   close(): void;
 }
 
+/** Bytes that are in memory already. */
+export class BufferSource implements Source {
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  size(): number {
+    return this.#bytes.length;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const part = this.#bytes.subarray(offset, offset + target.length);
+    target.set(part);
+    return part.length;
+  }
+
+  close(): void {}
+}
+
 export class FileSource implements Source {
   readonly #fd: number;
 

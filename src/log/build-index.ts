@@ -1,0 +1,46 @@
+/** The index of a log made anew from its bytes, when the keeper's is missing or wrong. Times are not known any more: 0. */
+import { crc32c } from "./crc32c.ts";
+import { ENTRY_BYTES } from "./line-index.ts";
+import { NEWLINE, PlainScanner } from "./scanner.ts";
+import type { Source } from "./source.ts";
+
+const CHUNK = 1 << 20;
+const ENTRY_LINES = 1024;
+
+/** One entry per 1,024 lines and per 1 MiB, each behind a newline, as the keeper writes them. */
+export function buildIndex(source: Source, end: number): Buffer {
+  const scanner = new PlainScanner(CHUNK);
+  const entries: Buffer[] = [];
+  let lines = 0;
+  let crc = 0;
+  let from = 0;
+  for (let at = 0; at < end; ) {
+    const n = source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
+    if (n === 0) break;
+    let start = 0;
+    while (start < n) {
+      const full = scanner.skipLines(start, n, ENTRY_LINES - (lines % ENTRY_LINES));
+      const last =
+        full >= 0 ? full : at + n - from >= CHUNK ? scanner.bytes.subarray(0, n).lastIndexOf(NEWLINE) + 1 : 0;
+      const stop = last > start ? last : n;
+      lines += scanner.countNewlines(start, stop);
+      crc = crc32c(crc, scanner.bytes.subarray(start, stop));
+      if (last > start) {
+        entries.push(entry(lines, at + stop, crc));
+        crc = 0;
+        from = at + stop;
+      }
+      start = stop;
+    }
+    at += n;
+  }
+  return Buffer.concat(entries);
+}
+
+function entry(line: number, offset: number, crc: number): Buffer {
+  const bytes = Buffer.alloc(ENTRY_BYTES);
+  bytes.writeBigUInt64LE(BigInt(line), 0);
+  bytes.writeBigUInt64LE(BigInt(offset), 8);
+  bytes.writeUInt32LE(crc, 24);
+  return bytes;
+}
