@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseTaskId } from "../core/ids.ts";
+import { maskText, maskValue } from "../core/mask.ts";
 import type { LogItem, LogRecord } from "../fleet.ts";
 import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
@@ -23,7 +24,7 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     "midwatch logs --grep ERROR -n 10 build-1",
     "midwatch logs --task TASK-20261115-190000-1a2b3c4d",
   ],
-  run: (context, { agent, task, raw, since, lines: asked, ...rest }) => {
+  run: (context, { agent, task, raw, since, mask, lines: asked, ...rest }) => {
     const workspace = workspaceOf(context);
     const whole = raw || rest.offset !== undefined || since !== undefined;
     const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
@@ -37,16 +38,31 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
           },
         );
       }
-      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines);
+      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines, mask);
     }
     if (raw) return workspace.logBytes(agent, options);
-    return context.json ? workspace.logRecords(agent, options) : linesOf(workspace.log(agent, options));
+    return context.json
+      ? recordsOf(workspace.logRecords(agent, options), mask)
+      : linesOf(workspace.log(agent, options), mask);
   },
 });
 
 /** The lines as they are; an unfinished one gets no newline. */
-async function* linesOf(items: AsyncIterable<LogItem>): AsyncGenerator<Uint8Array> {
-  for await (const { raw } of items) yield Buffer.concat(raw.whole ? [raw.bytes, NEWLINE] : [raw.bytes]);
+async function* linesOf(items: AsyncIterable<LogItem>, mask: boolean): AsyncGenerator<Uint8Array> {
+  for await (const { raw } of items)
+    yield Buffer.concat(raw.whole ? [shown(raw.bytes, mask), NEWLINE] : [shown(raw.bytes, mask)]);
+}
+
+async function* recordsOf(records: AsyncIterable<LogRecord>, mask: boolean): AsyncGenerator<LogRecord> {
+  for await (const record of records) yield mask ? (maskValue(record) as LogRecord) : record;
+}
+
+/** A line that has nothing to hide stays byte for byte as it is, also when it is not UTF-8. */
+function shown(bytes: Buffer, mask: boolean): Buffer {
+  if (!mask) return bytes;
+  const text = bytes.toString("latin1");
+  const masked = maskText(text);
+  return masked === text ? bytes : Buffer.from(masked, "latin1");
 }
 const NEWLINE = Buffer.from("\n");
 
@@ -55,11 +71,12 @@ async function* taskLines(
   context: Context,
   items: AsyncIterable<LogItem & { agent: AgentId }>,
   most: number | undefined,
+  mask: boolean,
 ): AsyncGenerator<Uint8Array | LogRecord> {
   const last: (Uint8Array | LogRecord)[] = [];
   for await (const { agent, run, record, raw } of items) {
-    if (!context.json) last.push(Buffer.concat([Buffer.from(`${agent}  `), raw.bytes, NEWLINE]));
-    else if (record !== undefined) last.push(withAgent(agent, run, record));
+    if (!context.json) last.push(Buffer.concat([Buffer.from(`${agent}  `), shown(raw.bytes, mask), NEWLINE]));
+    else if (record !== undefined) last.push(withAgent(agent, run, mask ? (maskValue(record) as LogRecord) : record));
     if (most === undefined) yield* last.splice(0);
     else if (last.length > most) last.shift();
   }
@@ -86,6 +103,7 @@ function inputOf() {
       .optional(),
     since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
     raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
+    mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
     stderr: z.boolean().describe("What it printed to stderr").default(false),
     run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
   });
