@@ -7,7 +7,7 @@ export default defineConfig({
     passWithNoTests: true,
     globalSetup: ["test/support/keeper.ts"],
     projects: [
-      { test: { ...shared, name: "unit", include: ["src/**/*.test.ts"] } },
+      { test: { ...shared, name: "unit", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
       {
         test: {
           ...shared,

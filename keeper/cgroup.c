@@ -1,6 +1,7 @@
 /* A cgroup v2 leaf for one run, beside the leaf of an outer run and never inside it. The keeper itself stays outside, so
    that cgroup.kill and `populated 0` speak of the agent alone. */
 #include "keeper.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,24 +11,44 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The place for our leaf: our own cgroup, or the one above the leaf of the run that we are part of. */
 static bool base_path(char *out, size_t cap, bool *inside) {
   char mount[256] = "", line[4096], own[512] = "";
   FILE *f = fopen("/proc/self/mountinfo", "re");
   if (!f) return false;
-  while (fgets(line, sizeof line, f)) {
-    char where[256];
-    if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %255s", where) == 1) { strcpy(mount, where); break; }
-  }
+  while (fgets(line, sizeof line, f))
+    if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %255s", mount) == 1) break;
   fclose(f);
   if (!mount[0] || !(f = fopen("/proc/self/cgroup", "re"))) return false;
   while (fgets(line, sizeof line, f))
     if (strncmp(line, "0::", 3) == 0) snprintf(own, sizeof own, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
   fclose(f);
-  char *last = strrchr(own, '/');
-  *inside = last && strncmp(last, "/mw-", 4) == 0 && strlen(last) == 36;
-  if (*inside) *last = 0;
+  *inside = false;
+  for (char *at = own; (at = strstr(at, "/mw-")); at++)
+    if (strspn(at + 4, "0123456789abcdef") == 32 && (at[36] == '/' || !at[36])) { *at = 0; *inside = true; break; }
   if (strcmp(own, "/") == 0) own[0] = 0;
   return (size_t)snprintf(out, cap, "%s%s", mount, own) < cap;
+}
+
+/* A keeper that an agent started: in the agent's leaf it would be frozen and killed with it. */
+void cgroup_leave_outer(void) {
+  char base[440];
+  bool inside;
+  if (!base_path(base, sizeof base - 16, &inside) || !inside) return;
+  strcat(base, "/cgroup.procs");
+  int fd = open(base, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  cgroup_write(fd, "0");
+  close(fd);
+}
+
+void cgroup_close(Cgroup *g) {
+  if (!g->made) return;
+  close(g->procs);
+  close(g->events);
+  close(g->kill);
+  close(g->freeze);
+  g->made = g->joined = false;
 }
 
 bool cgroup_open(Cgroup *g, const char *path) {
@@ -39,34 +60,45 @@ bool cgroup_open(Cgroup *g, const char *path) {
   g->kill = openat(dir, "cgroup.kill", O_WRONLY | O_CLOEXEC);
   g->freeze = openat(dir, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
   close(dir);
-  return g->procs >= 0 && g->events >= 0 && g->kill >= 0 && g->freeze >= 0;
+  g->made = true;
+  if (g->procs < 0 || g->events < 0 || g->kill < 0 || g->freeze < 0) cgroup_close(g); /* a kernel before 5.14 has no cgroup.kill */
+  return g->made;
+}
+
+static bool leaf_path(Cgroup *g, const char *nonce, bool *inside) {
+  char base[400];
+  return base_path(base, sizeof base, inside) && (size_t)snprintf(g->path, sizeof g->path, "%s/mw-%s", base, nonce) < sizeof g->path;
+}
+
+bool cgroup_find(Cgroup *g, const char *nonce) {
+  bool inside;
+  return leaf_path(g, nonce, &inside) && cgroup_open(g, g->path);
 }
 
 bool cgroup_make(Cgroup *g, const char *nonce) {
-  char base[400];
-  bool inside = false;
-  if (!base_path(base, sizeof base, &inside)) return false;
-  snprintf(g->path, sizeof g->path, "%s/mw-%s", base, nonce);
-  if (inside) { /* started by an agent: leave its leaf, or its end would be ours */
-    char procs[440];
-    snprintf(procs, sizeof procs, "%s/cgroup.procs", base);
-    int fd = open(procs, O_WRONLY | O_CLOEXEC);
-    bool left = fd >= 0 && write_all(fd, "0", 1) == 0;
-    if (fd >= 0) close(fd);
-    if (!left) return false;
-  }
-  if (mkdir(g->path, 0755) < 0) return false;
+  bool inside;
+  if (!leaf_path(g, nonce, &inside) || inside || mkdir(g->path, 0755) < 0) return false;
   if (cgroup_open(g, g->path)) return true;
   rmdir(g->path);
   return false;
 }
 
-bool cgroup_populated(const Cgroup *g) {
+bool cgroup_populated(const Cgroup *g) { /* of the leaf and of all cgroups that the agent made in it */
   char text[256];
   ssize_t n = pread(g->events, text, sizeof text - 1, 0);
-  if (n <= 0) return access(g->path, F_OK) == 0;
+  if (n <= 0) return access(g->path, F_OK) == 0; /* removed: it was empty then, and nobody can enter it any more */
   text[n] = 0;
   return strstr(text, "populated 0") == NULL;
+}
+
+bool cgroup_holds(const Cgroup *g, pid_t pid) {
+  char path[64], line[4096];
+  snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+  FILE *f = fopen(path, "re");
+  bool holds = false;
+  while (f && !holds && fgets(line, sizeof line, f)) holds = strncmp(line, "0::", 3) == 0 && strstr(line, strrchr(g->path, '/'));
+  if (f) fclose(f);
+  return holds;
 }
 
 void cgroup_each(const Cgroup *g, void (*each)(void *, pid_t), void *context) {
@@ -80,7 +112,21 @@ void cgroup_each(const Cgroup *g, void (*each)(void *, pid_t), void *context) {
 
 void cgroup_write(int fd, const char *s) { if (write(fd, s, strlen(s)) < 0) {} /* a vanished leaf holds nobody */ }
 
+static bool remove_leaf(const char *path) {
+  DIR *d = opendir(path);
+  if (!d) return errno == ENOENT;
+  for (struct dirent *e; (e = readdir(d));) {
+    char below[1024];
+    if (e->d_type == DT_DIR && e->d_name[0] != '.' && (size_t)snprintf(below, sizeof below, "%s/%s", path, e->d_name) < sizeof below)
+      remove_leaf(below); /* an agent may have made cgroups of its own */
+  }
+  closedir(d);
+  return rmdir(path) == 0 || errno != EBUSY;
+}
+
 void cgroup_remove(Cgroup *g) {
-  for (int i = 0; i < 50 && rmdir(g->path) < 0 && errno == EBUSY; i++) /* zombies of the leaf are still leaving */
+  if (!g->made) return;
+  for (int i = 0; i < 50 && !remove_leaf(g->path); i++) /* zombies of the leaf are still leaving */
     nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+  cgroup_close(g);
 }

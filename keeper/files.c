@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ int open_parent(const char *root, const char *path, bool make, const char **name
   char *at = buffer;
   for (char *slash; fd >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
     *slash = 0;
+    errno = EINVAL;
     int next = strcmp(at, "..") == 0 ? -1 : enter(fd, at, make);
     int saved = errno;
     close(fd);
@@ -85,6 +87,27 @@ int replace_file(int dir, const char *name, const char *bytes, size_t n) {
   return fsync(dir); /* the name itself must survive a power cut */
 }
 
+int64_t remove_file(const char *root, const char *path) {
+  const char *name;
+  int dir = open_parent(root, path, false, &name);
+  struct stat st;
+  int64_t bytes = dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(dir, name, 0) == 0 ? st.st_size : -1;
+  if (dir >= 0) close(dir);
+  return bytes;
+}
+
+static int open_folder(int dir, const char *name) {
+  int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd >= 0 || errno != EACCES) return fd;
+  int place = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); /* fchmodat would follow a link put there meanwhile */
+  if (place < 0) return -1;
+  char path[40];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+  fd = chmod(path, 0700) == 0 ? openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  close(place);
+  return fd;
+}
+
 static bool remove_below(int dir, const char *name, dev_t device, int depth, int64_t *bytes) {
   struct stat st;
   if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return errno == ENOENT;
@@ -93,11 +116,9 @@ static bool remove_below(int dir, const char *name, dev_t device, int depth, int
     return unlinkat(dir, name, 0) == 0 || errno == ENOENT;
   }
   if (st.st_dev != device || depth > 512) return false; /* never into another mount */
-  int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0) /* read-only folders: tools leave such caches */
-    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = open_folder(dir, name);
   if (fd < 0) return false;
-  if (!(st.st_mode & S_IWUSR)) fchmod(fd, 0700);
+  if ((st.st_mode & S_IRWXU) != S_IRWXU) fchmod(fd, 0700); /* tools leave read-only caches */
   DIR *d = fdopendir(fd);
   if (!d) { close(fd); return false; }
   bool all = true;
@@ -118,6 +139,7 @@ int64_t remove_tree(int dir, const char *name) {
 int lease_state(const char *path) {
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return -1;
+  signal(SIGIO, SIG_IGN); /* sent to us when somebody opens the file just now; it would end us */
   int state = fcntl(fd, F_SETLEASE, F_RDLCK) == 0 ? 0 : errno == EAGAIN ? 1 : -1; /* granted iff nobody writes */
   if (state == 0) fcntl(fd, F_SETLEASE, F_UNLCK);
   close(fd);

@@ -7,47 +7,78 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { BLOCK = 4096, CHUNK = 64 * 1024, ENTRY = 32, ENTRY_LINES = 1024, ENTRY_BYTES = 1 << 20, ENTRY_MS = 100 };
-enum { SYNC_MS = 250, SYNC_BYTES = 16 << 20 };
+enum { SYNC_MS = 250, SYNC_BYTES = 16 << 20, BUDGET = 64 << 20 }; /* a tick never takes long: a stop may be waiting */
 static _Alignas(4096) unsigned char chunk[CHUNK];
 
-static int open_output(Run *run, const char *path, bool adopt) {
+static int open_output(Run *run, const char *path, bool exclusive) {
   const char *name;
   int dir = open_parent(run->root, path, true, &name);
   if (dir < 0) return -1;
-  int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | (run->sync_always ? O_DSYNC : 0);
-  int fd = openat(dir, name, adopt ? flags : flags | O_CREAT | O_EXCL, 0600); /* never another run's file */
+  int flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (run->sync_always ? O_DSYNC : 0);
+  int fd = openat(dir, name, exclusive ? flags | O_EXCL : flags, 0600);
   int saved = errno;
   close(dir);
   errno = saved;
   return fd;
 }
 
+/* The file was deleted before we took over: the agent still writes to it, and the kernel still knows what its name was. */
+static void find_deleted(const Run *run, Output *o, int descriptor) {
+  char proc[64], link[4200], wanted[4200];
+  struct stat st, there;
+  snprintf(proc, sizeof proc, "/proc/%d/fd/%d", (int)run->main.pid, descriptor);
+  ssize_t n = run->main.pid > 0 ? readlink(proc, link, sizeof link - 1) : -1;
+  if (n < 0) return;
+  link[n] = 0;
+  snprintf(wanted, sizeof wanted, "%s (deleted)", o->path);
+  int fd = strcmp(link, wanted) == 0 ? open(proc, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
+  if (fd < 0) return;
+  if (fstat(fd, &st) < 0 || st.st_nlink != 0 || fstat(o->fd, &there) < 0 || there.st_size > st.st_size) { close(fd); return; }
+  o->mirror = o->fd;
+  o->mirrored = there.st_size;
+  o->fd = fd;
+}
+
+static void index_afresh(Log *log) {
+  if (ftruncate(log->idx, 0) < 0) {}
+  log->seen = log->lines = log->line_at = log->entry_lines = log->entry_at = 0;
+  log->crc = log->crc_line = log->crc_tail = 0;
+}
+
 static void resume_index(Log *log) {
   struct stat st, out;
+  uint64_t entry[4];
+  char last;
   if (fstat(log->idx, &st) < 0 || fstat(log->out.fd, &out) < 0) return;
   int64_t whole = st.st_size / ENTRY * ENTRY;
-  if (whole != st.st_size && ftruncate(log->idx, whole) < 0) return;
-  uint64_t entry[4];
-  if (!whole || pread(log->idx, entry, ENTRY, whole - ENTRY) != ENTRY || (int64_t)entry[1] > out.st_size) return;
+  if (!whole || ftruncate(log->idx, whole) < 0 || pread(log->idx, entry, ENTRY, whole - ENTRY) != ENTRY ||
+      (int64_t)entry[1] > out.st_size || pread(log->out.fd, &last, 1, (off_t)entry[1] - 1) != 1 || last != '\n') {
+    index_afresh(log);
+    return;
+  }
   log->lines = log->entry_lines = (int64_t)entry[0];
   log->seen = log->line_at = log->entry_at = (int64_t)entry[1];
 }
 
-bool log_open(Run *run, bool adopt) {
+bool log_open(Run *run) {
   Log *log = &run->log;
+  bool fresh = !run->adopt; /* never another run's file */
   log->out.mirror = log->err.mirror = -1;
-  log->out.fd = open_output(run, log->out.path, adopt);
-  if (log->out.fd < 0) return false;
-  log->err.fd = open_output(run, log->err.path, adopt);
-  log->idx = log->err.fd < 0 ? -1 : open_output(run, log->idx_path, adopt);
-  if (log->idx < 0 && adopt && errno == ENOENT) log->idx = open_output(run, log->idx_path, false);
-  if (log->idx < 0) return false;
-  if (adopt) resume_index(log);
-  return adopt || !run->first_line || write_all(log->out.fd, run->first_line, strlen(run->first_line)) == 0;
+  if ((log->out.fd = open_output(run, log->out.path, fresh)) < 0 || (log->err.fd = open_output(run, log->err.path, fresh)) < 0 ||
+      (log->idx = open_output(run, log->idx_path, fresh)) < 0) return false;
+  if (flock(log->idx, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) return false; /* a later run has these names already */
+  log->open = true;
+  if (fresh) return !run->first_line || write_all(log->out.fd, run->first_line, strlen(run->first_line)) == 0;
+  find_deleted(run, &log->out, 1);
+  find_deleted(run, &log->err, 2);
+  log->mirrored = log->out.mirror >= 0 || log->err.mirror >= 0;
+  resume_index(log);
+  return true;
 }
 
 static void add_entry(Log *log, int64_t now) {
@@ -59,7 +90,7 @@ static void add_entry(Log *log, int64_t now) {
   }
   log->entry_lines = log->lines;
   log->entry_at = log->line_at;
-  log->entry_ms = now;
+  log->entry_mono = mono_ms();
   log->crc = log->crc_tail;
 }
 
@@ -113,16 +144,19 @@ static void consume(Log *log, const unsigned char *p, size_t n, int64_t now) {
   }
 }
 
-static void copy_to_mirror(Output *o) {
+/* True when the mirror holds everything. */
+static bool copy_to_mirror(Output *o, int64_t budget) {
   struct stat st;
-  if (o->mirror < 0 || fstat(o->fd, &st) < 0) return;
-  while (o->mirrored < st.st_size) {
+  if (o->mirror < 0 || fstat(o->fd, &st) < 0) return true;
+  while (o->mirrored < st.st_size && budget > 0) {
     ssize_t n = pread(o->fd, chunk, CHUNK, o->mirrored);
-    if (n <= 0) return;
+    if (n <= 0) break;
     ssize_t w = write(o->mirror, chunk, (size_t)n); /* a short write is taken up at the next tick */
-    if (w <= 0) return;
+    if (w <= 0) break;
     o->mirrored += w;
+    budget -= w;
   }
+  return o->mirrored >= st.st_size;
 }
 
 /* fdatasync may take a second on a busy disk; in its own thread it delays no exit fact and no stop. */
@@ -170,15 +204,12 @@ bool log_follow(Run *run, bool whole) {
   struct stat out, err;
   if (fstat(log->out.fd, &out) < 0 || fstat(log->err.fd, &err) < 0) return false;
   bool grew = out.st_size > log->out.size || err.st_size > log->err.size;
+  if (out.st_size < log->out.size || err.st_size < log->err.size) log->synced_size = 0;
   log->out.size = out.st_size;
   log->err.size = err.st_size;
   int64_t now = wall_ms();
-  if (out.st_size < log->seen) { /* somebody cut the file: what is there now is indexed anew */
-    if (ftruncate(log->idx, 0) < 0) {}
-    log->seen = log->lines = log->line_at = log->entry_lines = log->entry_at = 0;
-    log->crc = log->crc_line = log->crc_tail = 0;
-  }
-  int64_t budget = whole ? INT64_MAX : 64 << 20;
+  if (out.st_size < log->seen) index_afresh(log); /* somebody cut the file: what is there now is indexed anew */
+  int64_t budget = whole ? INT64_MAX : BUDGET;
   while (log->seen < out.st_size && budget > 0) {
     int64_t left = out.st_size - log->seen;
     ssize_t n = pread(log->out.fd, chunk, left < CHUNK ? (size_t)left : CHUNK, log->seen);
@@ -186,18 +217,21 @@ bool log_follow(Run *run, bool whole) {
     consume(log, chunk, (size_t)n, now);
     budget -= n;
   }
-  if (log->line_at > log->entry_at && (whole || now - log->entry_ms >= ENTRY_MS)) add_entry(log, now);
-  if (log->mirrored) { copy_to_mirror(&log->out); copy_to_mirror(&log->err); }
+  if (log->line_at > log->entry_at && (whole || mono_ms() - log->entry_mono >= ENTRY_MS)) add_entry(log, now);
+  bool copied = copy_to_mirror(&log->out, whole ? INT64_MAX : BUDGET);
+  copied = copy_to_mirror(&log->err, whole ? INT64_MAX : BUDGET) && copied;
   sync_when_due(log, mono_ms());
-  return grew || log->seen < out.st_size;
+  return grew || log->seen < out.st_size || !copied;
 }
 
-void log_finish(Run *run) {
+bool log_finish(Run *run) {
   Log *log = &run->log;
   log_follow(run, true);
-  if (run->sync_none) return;
+  if (!copy_to_mirror(&log->out, INT64_MAX) || !copy_to_mirror(&log->err, INT64_MAX)) return false;
+  if (run->sync_none) return true;
   fdatasync(log->out.mirror >= 0 ? log->out.mirror : log->out.fd);
   fdatasync(log->err.mirror >= 0 ? log->err.mirror : log->err.fd);
+  return true;
 }
 
 static bool same_file(const char *path, int fd) {
@@ -213,41 +247,41 @@ static bool is_missing(const char *path) {
 static bool mirror_again(Run *run, Output *o) {
   int current = o->mirror >= 0 ? o->mirror : o->fd;
   if (same_file(o->path, current) || !is_missing(o->path)) return false; /* another file at our name is left alone */
-  int fd = open_output(run, o->path, false);
+  int fd = open_output(run, o->path, true);
   if (fd < 0) return false;
-  o->mirror = fd; /* the old one stays open: the sync thread may be using it */
-  o->mirrored = 0;
-  copy_to_mirror(o);
+  if (o->mirror < 0) o->mirror = fd;
+  else { dup3(fd, o->mirror, O_CLOEXEC); close(fd); } /* the number stays: the sync thread may be using it */
+  o->mirrored = 0; /* filled by log_follow */
   return true;
+}
+
+static void remake_index(Run *run) {
+  Log *log = &run->log;
+  if (same_file(log->idx_path, log->idx) || !is_missing(log->idx_path)) return;
+  int fd = open_output(run, log->idx_path, true);
+  if (fd < 0) return;
+  flock(fd, LOCK_EX | LOCK_NB);
+  bool ok = true;
+  for (int64_t at = 0, n; ok && (n = pread(log->idx, chunk, CHUNK, at)) > 0; at += n) ok = write_all(fd, chunk, (size_t)n) == 0;
+  if (ok) { close(log->idx); log->idx = fd; return; }
+  remove_file(run->root, log->idx_path); /* half an index would be wrong; again at the next tick */
+  close(fd);
 }
 
 void log_guard(Run *run) {
   Log *log = &run->log;
-  bool remade = mirror_again(run, &log->out);
-  remade = mirror_again(run, &log->err) || remade;
-  if (remade) log->mirrored = true;
-  if (!same_file(log->idx_path, log->idx) && is_missing(log->idx_path)) {
-    int fd = open_output(run, log->idx_path, false);
-    if (fd >= 0) {
-      for (int64_t at = 0, n; (n = pread(log->idx, chunk, CHUNK, at)) > 0; at += n)
-        if (write_all(fd, chunk, (size_t)n) < 0) break;
-      close(log->idx);
-      log->idx = fd;
-    }
+  if (log->open) {
+    bool remade = mirror_again(run, &log->out);
+    remade = mirror_again(run, &log->err) || remade;
+    if (remade) log->mirrored = true;
+    remake_index(run);
   }
-  if (run->dir_fd >= 0 && same_file(run->dir, run->dir_fd)) return;
+  if (same_file(run->dir, run->dir_fd)) return;
   char inside[4200];
   snprintf(inside, sizeof inside, "%s/x", run->dir);
   int fd = open_parent(run->root, inside, true, NULL);
   if (fd < 0) return;
-  if (run->dir_fd >= 0) close(run->dir_fd);
+  close(run->dir_fd);
   run->dir_fd = fd;
-  for (size_t i = 0; i < run->n_facts; i++) run->facts[i].dirty = !run->facts[i].absent;
-  for (size_t i = 0; i < run->keeps.n; i++) {
-    const char *name;
-    int dir = is_missing(run->keeps.at[i]) ? open_parent(run->root, run->keeps.at[i], true, &name) : -1;
-    if (dir < 0) continue;
-    replace_file(dir, name, run->kept_text.at[i], strlen(run->kept_text.at[i]));
-    close(dir);
-  }
+  facts_remake(run);
 }

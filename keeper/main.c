@@ -1,4 +1,4 @@
-/* midwatch-keeper: run | adopt | scan | lease | rmtree. The orders of run and adopt come from standard input, so that an
+/* midwatch-keeper: run | adopt | scan | lease | rmtree | probe. The orders of run and adopt come from standard input, so that an
    agent's arguments are in no other process's command line. */
 #include "keeper.h"
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool read_orders(Text *t) {
@@ -41,59 +42,91 @@ static bool take_order(Run *run, const char *order) {
   return IS("tier") || IS("sync") || IS("disk_policy");
 }
 
+static void close_inherited(void) {
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
+#endif
+  for (int fd = 3; fd < 4096; fd++) close(fd);
+}
+
 static int run_verb(char **argv) {
   static Run run;
-  run.verb = argv[1];
   run.name = argv[2];
   run.nonce = argv[3];
-  run.adopt = strcmp(run.verb, "adopt") == 0;
+  run.adopt = strcmp(argv[1], "adopt") == 0;
   run.grace_ms = 5000;
-  run.cgroup.procs = -1;
-  close_range(3, ~0U, 0);
+  close_inherited();
   if (strlen(run.nonce) != 32 || !strrchr(run.name, '.')) return 2;
   Text orders = {0};
-  if (!read_orders(&orders)) return 2;
-  for (char *at = orders.at; at < orders.at + orders.len; at += strlen(at) + 1)
-    if (!take_order(&run, at)) { fprintf(stderr, "midwatch-keeper: unknown order: %.40s\n", at); return 2; }
+  bool good = read_orders(&orders);
+  for (char *at = orders.at; good && at < orders.at + orders.len; at += strlen(at) + 1)
+    if (!take_order(&run, at)) { fprintf(stderr, "midwatch-keeper: unknown order: %.40s\n", at); good = false; }
   text_free(&orders);
-  if (!run.dir || !run.root || !run.log.out.path || !run.log.err.path || !run.log.idx_path || (!run.adopt && !run.args.n)) return 2;
+  if (!good || !run.dir || !run.root || !run.log.out.path || !run.log.err.path || !run.log.idx_path || (!run.adopt && !run.args.n)) return 2;
   return run_main(&run);
 }
 
-/* scan NONCE=RUNFOLDER...: the living members of runs without a keeper, one JSON object a line. */
-static int scan_verb(char **argv) {
-  for (; *argv; argv++) {
-    char *folder = strchr(*argv, '=');
-    if (!folder || folder - *argv != 32) { fprintf(stderr, "usage: midwatch-keeper scan ROOT NONCE=RUNFOLDER...\n"); return 2; }
-    *folder++ = 0;
-    Run run = {.adopt = true, .nonce = *argv, .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT")};
-    proc_read(getpid(), &run.self);
-    run.dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *claim = run.dir_fd >= 0 ? read_small(run.dir_fd, "claim", 4096) : NULL;
-    run.since = (uint64_t)json_int(claim, "start_ticks", INT64_MAX);
-    free(claim);
-    if (run.dir_fd >= 0) { members_collect(&run); close(run.dir_fd); }
-    Text t = {0};
-    text_add(&t, "{\"nonce\":\"%s\",\"members\":[", run.nonce);
-    for (size_t i = 0, listed = 0; i < run.members.n; i++) {
-      const Member *e = &run.members.at[i];
-      if (e->spared || e->gone) continue;
-      text_add(&t, "%s{\"pid\":%d,\"start_ticks\":%llu,\"uid\":%d,\"name\":", listed++ ? "," : "", (int)e->proc.pid,
-               (unsigned long long)e->proc.start, (int)e->proc.uid);
-      text_json(&t, e->proc.name);
-      text_add(&t, "}");
-    }
-    text_add(&t, "]}\n");
-    write_all(1, t.at, t.len);
-    text_free(&t);
-    members_forget(&run.members);
+typedef struct { Run run; pid_t *holders; size_t n, cap; } Scan;
+typedef struct { Scan *at; size_t n; } Scans;
+
+static void note_holder(void *context, pid_t pid) {
+  Scans *scans = context;
+  size_t length;
+  char *env = proc_environ(pid, &length);
+  for (size_t i = 0; env && i < scans->n; i++) {
+    Scan *s = &scans->at[i];
+    if (!memmem(env, length, s->run.nonce, 32)) continue;
+    if (s->n == s->cap) s->holders = must(realloc(s->holders, (s->cap = s->cap ? s->cap * 2 : 16) * sizeof *s->holders));
+    s->holders[s->n++] = pid;
   }
+  free(env);
+}
+
+static void print_members(const Run *run) {
+  Text t = {0};
+  text_add(&t, "{\"nonce\":\"%s\",\"members\":[", run->nonce);
+  for (size_t i = 0, listed = 0; i < run->members.n; i++) {
+    const Member *e = &run->members.at[i];
+    if (e->spared || e->gone) continue;
+    text_add(&t, "%s{\"pid\":%d,\"start_ticks\":%llu,\"uid\":%d,\"name\":", listed++ ? "," : "", (int)e->proc.pid,
+             (unsigned long long)e->proc.start, (int)e->proc.uid);
+    text_json(&t, e->proc.name);
+    text_add(&t, "}");
+  }
+  text_add(&t, "]}\n");
+  write_all(1, t.at, t.len);
+  text_free(&t);
+}
+
+/* scan NONCE=RUNFOLDER...: the living members of runs without a keeper, one JSON object a line; one look at /proc for all. */
+static int scan_verb(char **argv, size_t n) {
+  Scans scans = {must(calloc(n, sizeof(Scan))), n};
+  for (size_t i = 0; i < n; i++) {
+    char *folder = strchr(argv[i], '=');
+    if (!folder || folder - argv[i] != 32) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
+    *folder++ = 0;
+    scans.at[i].run = (Run){.adopt = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
+  }
+  proc_each(note_holder, &scans);
+  for (size_t i = 0; i < n; i++) {
+    Run *run = &scans.at[i].run;
+    proc_read(getpid(), &run->self);
+    run->dir_fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->dir_fd >= 0 && run_identify(run)) members_collect_from(run, scans.at[i].holders, scans.at[i].n);
+    print_members(run);
+    if (run->dir_fd >= 0) close(run->dir_fd);
+    cgroup_close(&run->cgroup);
+    members_free(&run->members);
+    free(scans.at[i].holders);
+  }
+  free(scans.at);
   return 0;
 }
 
 int main(int argc, char **argv) {
+  for (int fd; (fd = open("/dev/null", O_RDWR)) >= 0;) if (fd > 2) { close(fd); break; } /* 0 to 2 are never a file of ours */
   if (argc == 4 && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "adopt") == 0)) return run_verb(argv);
-  if (argc >= 3 && strcmp(argv[1], "scan") == 0) return scan_verb(argv + 2);
+  if (argc >= 3 && strcmp(argv[1], "scan") == 0) return scan_verb(argv + 2, (size_t)argc - 2);
   if (argc >= 3 && strcmp(argv[1], "lease") == 0) {
     for (int i = 2; i < argc; i++) {
       int state = lease_state(argv[i]);
@@ -114,12 +147,13 @@ int main(int argc, char **argv) {
     char nonce[33];
     snprintf(nonce, sizeof nonce, "%032x", (unsigned)getpid());
     Cgroup g = {0};
+    cgroup_leave_outer();
     bool made = cgroup_make(&g, nonce);
     if (made) cgroup_remove(&g);
     puts(made ? "cgroup" : "subreaper");
     return 0;
   }
   if (argc == 2 && strcmp(argv[1], "--version") == 0) { puts("midwatch-keeper 1"); return 0; }
-  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, lease, rmtree.\n", stderr);
+  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, lease, rmtree, probe.\n", stderr);
   return 2;
 }

@@ -1,8 +1,10 @@
 /* The processes of one run. Owner mode walks down from ourselves (we are subreaper, so nothing leaves the tree); adopt mode
-   has no kernel anchor and looks for the nonce, for what the first keeper had seen, and for all below those. */
+   has no kernel anchor and looks for the nonce, for what was ever seen, and for all below those. */
 #include "keeper.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,20 +15,22 @@ static size_t slot_of(const Members *m, pid_t pid) {
   return i;
 }
 
-Member *members_find(Members *m, pid_t pid, uint64_t start) {
+static Member *find(const Members *m, pid_t pid, uint64_t start) {
   if (!m->slots) return NULL;
   uint32_t index = m->slot[slot_of(m, pid)];
   return index && m->at[index - 1].proc.start == start ? &m->at[index - 1] : NULL;
 }
 
+static void make_slots(Members *m, size_t slots) {
+  free(m->slot);
+  m->slots = slots;
+  m->slot = must(calloc(slots, sizeof *m->slot));
+  for (size_t i = 0; i < m->n; i++) m->slot[slot_of(m, m->at[i].proc.pid)] = (uint32_t)i + 1;
+}
+
 static Member *insert(Members *m, const Proc *p) {
   if (m->n == m->cap) m->at = must(realloc(m->at, (m->cap = m->cap ? m->cap * 2 : 16) * sizeof *m->at));
-  if (m->n * 2 >= m->slots) {
-    m->slots = m->slots ? m->slots * 2 : 64;
-    free(m->slot);
-    m->slot = must(calloc(m->slots, sizeof *m->slot));
-    for (size_t i = 0; i < m->n; i++) m->slot[slot_of(m, m->at[i].proc.pid)] = (uint32_t)i + 1;
-  }
+  if (m->n * 2 >= m->slots) make_slots(m, m->slots ? m->slots * 2 : 64);
   Member *e = &m->at[m->n++];
   *e = (Member){.proc = *p};
   e->proc.uid = proc_uid(p->pid);
@@ -34,27 +38,52 @@ static Member *insert(Members *m, const Proc *p) {
   return e;
 }
 
-void members_forget(Members *m) {
+void members_free(Members *m) {
   for (size_t i = 0; i < m->n; i++) free(m->at[i].run);
   free(m->at);
   free(m->slot);
   *m = (Members){.round = m->round};
 }
 
-void members_reaped(Members *m, pid_t pid) {
-  uint32_t index = m->slots ? m->slot[slot_of(m, pid)] : 0;
-  if (!index || m->at[index - 1].gone) return;
-  m->at[index - 1].gone = true;
-  m->at[index - 1].ended_by = m->at[index - 1].sent;
+void members_forget(Members *m) {
+  size_t kept = 0;
+  for (size_t i = 0; i < m->n; i++)
+    if (m->at[i].gone) free(m->at[i].run);
+    else m->at[kept++] = m->at[i];
+  m->n = kept;
+  if (m->slots) make_slots(m, m->slots);
 }
 
-/* One look: pids still to visit. */
-typedef struct { Run *run; pid_t *todo; size_t n, cap; } Look;
+static void mark_gone(Member *e) {
+  e->gone = true;
+  e->ended_by = e->sent;
+}
+
+void members_reaped(Members *m, pid_t pid) {
+  uint32_t index = m->slots ? m->slot[slot_of(m, pid)] : 0;
+  if (index && !m->at[index - 1].gone) mark_gone(&m->at[index - 1]);
+}
+
+/* ---- looking ---- */
+typedef struct { Run *run; pid_t *todo; size_t n, cap; bool strangers; } Look;
 
 static void visit_later(void *context, pid_t pid) {
   Look *look = context;
   if (look->n == look->cap) look->todo = must(realloc(look->todo, (look->cap = look->cap ? look->cap * 2 : 64) * sizeof *look->todo));
   look->todo[look->n++] = pid;
+}
+
+/* The run that a process belongs to when it is not ours: as its keeper, by its environment, or (for one that the walk down
+   did not come to) by a keeper above it that was started after us. */
+static char *other_run(const Look *look, const Proc *p) {
+  const Run *run = look->run;
+  char *name = proc_keeper_of(p, run->root, run->nonce);
+  if (!name) name = proc_member_of(p->pid, run->root, run->nonce);
+  Proc above = *p;
+  while (!name && look->strangers && above.parent > 1 && above.parent != run->self.pid && proc_read(above.parent, &above) &&
+         above.start >= run->since)
+    name = proc_keeper_of(&above, run->root, run->nonce);
+  return name;
 }
 
 static void visit_all(Look *look) {
@@ -63,14 +92,15 @@ static void visit_all(Look *look) {
   while (look->n) {
     pid_t pid = look->todo[--look->n];
     Proc p;
-    if (pid <= 1 || pid == run->self.pid || !proc_read(pid, &p) || p.state == 'Z' || p.state == 'X') continue; /* Z is dead */
+    if (pid <= 1 || pid == run->self.pid) continue;
+    if (!proc_read(pid, &p) || p.state == 'Z' || p.state == 'X') { m->unsure = true; continue; } /* Z is dead */
     if (p.start < run->since) continue;
-    Member *e = members_find(m, pid, p.start);
+    Member *e = find(m, pid, p.start);
     if (e && e->round == m->round) continue;
-    if (!e) {
-      e = insert(m, &p);
-      bool keeper;
-      e->run = proc_run_name(pid, run->root, run->nonce, &keeper);
+    bool fresh = !e || strcmp(e->proc.name, p.name) != 0 || strcmp(p.name, "midwatch-keeper") == 0;
+    if (!e) e = insert(m, &p);
+    if (fresh && !e->spared) { /* it may have been seen between its fork and its exec, or before it had a claim */
+      e->run = other_run(look, &p);
       e->spared = e->run != NULL;
     }
     e->proc.state = p.state;
@@ -86,63 +116,88 @@ static void visit_holder(void *context, pid_t pid) {
   Look *look = context;
   Proc p;
   if (pid == look->run->self.pid || !proc_read(pid, &p) || p.start < look->run->since || p.state == 'Z') return;
-  if (proc_holds(pid, look->run->nonce)) visit_later(look, pid);
+  size_t n;
+  char *env = proc_environ(pid, &n);
+  if (env && memmem(env, n, look->run->nonce, strlen(look->run->nonce))) visit_later(look, pid);
+  free(env);
 }
 
 static void visit_remembered(Look *look) {
   char *text = read_small(look->run->dir_fd, "members", 1 << 20);
-  if (!text) return;
-  for (char *at = text; *at;) {
+  for (char *at = text; at && *at;) {
     char *end;
     long pid = strtol(at, &end, 10);
     uint64_t start = strtoull(end, &end, 10);
-    Proc p;
-    if (pid > 1 && start && proc_read((pid_t)pid, &p) && p.start == start) visit_later(look, (pid_t)pid);
-    at = end + strcspn(end, "\n");
-    if (*at) at++;
-    else break;
+    if (pid > 1 && start && proc_is((pid_t)pid, start)) visit_later(look, (pid_t)pid);
+    at = strchr(end, '\n');
+    if (at) at++;
   }
   free(text);
 }
 
-void members_collect(Run *run) {
+static void look_around(Look *look) {
+  Run *run = look->run;
   Members *m = &run->members;
   m->round++;
-  Look look = {.run = run};
+  m->unsure = false;
   if (run->adopt) {
-    proc_each(visit_holder, &look);
-    visit_remembered(&look);
-    for (size_t i = 0; i < m->n; i++) if (!m->at[i].gone) { /* what we ever saw stays ours while it lives */
-      Proc p;
-      if (proc_read(m->at[i].proc.pid, &p) && p.start == m->at[i].proc.start) visit_later(&look, p.pid);
-    }
-  } else {
-    proc_children(&run->self, visit_later, &look);
-  }
-  visit_all(&look);
-  if (run->cgroup.joined) { cgroup_each(&run->cgroup, visit_later, &look); visit_all(&look); }
-  free(look.todo);
-  m->living = 0;
+    for (size_t i = 0; i < m->n; i++) /* what we ever saw stays ours while it lives */
+      if (!m->at[i].gone && proc_is(m->at[i].proc.pid, m->at[i].proc.start)) visit_later(look, m->at[i].proc.pid);
+    look->strangers = true;
+  } else proc_children(&run->self, visit_later, look); /* one thread is enough: the kernel gives orphans to the first */
+  visit_all(look);
+  look->strangers = true;
+  if (run->cgroup.joined) { cgroup_each(&run->cgroup, visit_later, look); visit_all(look); }
+  free(look->todo);
+  m->living = m->spared = 0;
   for (size_t i = 0; i < m->n; i++) {
     Member *e = &m->at[i];
     if (e->gone) continue;
-    if (e->round != m->round) { e->gone = true; e->ended_by = e->sent; }
-    else if (!e->spared) m->living++;
+    if (e->round != m->round) mark_gone(e);
+    else if (e->spared) m->spared++;
+    else m->living++;
   }
 }
 
+void members_collect_from(Run *run, const pid_t *holders, size_t n) {
+  Look look = {.run = run};
+  for (size_t i = 0; i < n; i++) visit_later(&look, holders[i]);
+  visit_remembered(&look);
+  look_around(&look);
+}
+
+void members_collect(Run *run, bool deep) {
+  Look look = {.run = run};
+  if (run->adopt && deep) { proc_each(visit_holder, &look); visit_remembered(&look); }
+  look_around(&look);
+}
+
+/* ---- acting and telling ---- */
 void members_signal(Run *run, int sig, bool again) {
-  bool holding = sig == SIGSTOP || sig == SIGCONT;
   for (size_t i = 0; i < run->members.n; i++) {
     Member *e = &run->members.at[i];
-    if (e->gone || e->spared || (!again && !holding && e->sent == sig)) continue;
-    if (sig == SIGSTOP && e->proc.state == 'T') continue;
+    if (e->gone || e->spared || (!again && (e->sent == sig || e->sent == BY_CGROUP))) continue;
     int failed = proc_signal(&e->proc, sig);
     if (sig == SIGTERM) proc_signal(&e->proc, SIGCONT); /* a stopped process would keep the TERM pending for ever */
-    if (holding) continue;
     e->failed = failed == ESRCH ? 0 : failed;
     if (!failed) e->sent = sig;
   }
+}
+
+void members_remember(Run *run) {
+  static Text last;
+  Text t = {0};
+  const Members *m = &run->members;
+  for (size_t i = 0; i < m->n; i++)
+    if (!m->at[i].gone && !m->at[i].spared) text_add(&t, "%d %llu\n", (int)m->at[i].proc.pid, (unsigned long long)m->at[i].proc.start);
+  if (t.len == last.len && (!t.len || memcmp(t.at, last.at, t.len) == 0)) { text_free(&t); return; }
+  int fd = openat(run->dir_fd, ".members.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+  bool ok = fd >= 0 && write_all(fd, t.at, t.len) == 0;
+  if (fd >= 0) close(fd);
+  ok = ok && renameat(run->dir_fd, ".members.tmp", run->dir_fd, "members") == 0;
+  text_free(&last);
+  if (ok) last = t; /* else tried again */
+  else text_free(&t);
 }
 
 void members_report(const Members *m, Text *t) {
@@ -156,7 +211,7 @@ void members_report(const Members *m, Text *t) {
     text_add(t, "%s{\"pid\":%d,\"name\":", listed++ ? "," : "", (int)e->proc.pid);
     text_json(t, e->proc.name);
     int by = e->gone ? e->ended_by : e->sent;
-    text_add(t, ",\"ended_by\":\"%s\"}", by == -1 ? "cgroup.kill" : by ? signal_name(by) : "self");
+    text_add(t, ",\"ended_by\":\"%s\"}", by == BY_CGROUP ? "cgroup.kill" : by ? signal_name(by) : "self");
   }
   text_add(t, "],\"processes_total\":%zu,\"children\":[", total);
   listed = 0;

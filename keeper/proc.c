@@ -39,11 +39,16 @@ bool proc_read(pid_t pid, Proc *out) {
   unsigned long long start;
   if (sscanf(close + 2, "%c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
              &state, &parent, &threads, &start) != 4) return false;
-  out->state = state;
+  out->state = (state == 'Z' || state == 'X') && threads > 1 ? 'S' : state; /* only its first thread ended: it lives */
   out->parent = parent;
   out->threads = threads;
   out->start = start;
   return true;
+}
+
+bool proc_is(pid_t pid, uint64_t start) {
+  Proc p;
+  return pid > 0 && proc_read(pid, &p) && p.start == start && p.state != 'Z' && p.state != 'X';
 }
 
 uid_t proc_uid(pid_t pid) {
@@ -75,7 +80,18 @@ static void read_children(pid_t pid, pid_t thread, void (*each)(void *, pid_t), 
   text_free(&t);
 }
 
+typedef struct { pid_t parent; void (*each)(void *, pid_t); void *context; } Below;
+
+static void each_if_below(void *context, pid_t pid) {
+  Below *below = context;
+  Proc p;
+  if (proc_read(pid, &p) && p.parent == below->parent) below->each(below->context, pid);
+}
+
 void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context) {
+  static int listed = -1;
+  if (listed < 0) listed = access("/proc/thread-self/children", F_OK) == 0;
+  if (!listed) { proc_each(each_if_below, &(Below){p->pid, each, context}); return; } /* a kernel without CONFIG_PROC_CHILDREN */
   if (p->threads <= 1) { read_children(p->pid, p->pid, each, context); return; }
   char path[64]; /* a child belongs to the thread that forked it: Codex forks from worker threads */
   snprintf(path, sizeof path, "/proc/%d/task", (int)p->pid);
@@ -86,9 +102,10 @@ void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context) {
   closedir(d);
 }
 
-static char *read_environ(pid_t pid, size_t *n) {
+char *proc_environ(pid_t pid, size_t *n) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+  *n = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return NULL;
   Text t = {0};
@@ -99,14 +116,6 @@ static char *read_environ(pid_t pid, size_t *n) {
   return t.at;
 }
 
-bool proc_holds(pid_t pid, const char *nonce) {
-  size_t n = 0;
-  char *env = read_environ(pid, &n);
-  bool found = env && memmem(env, n, nonce, strlen(nonce)) != NULL;
-  free(env);
-  return found;
-}
-
 static const char *variable(const char *env, size_t n, const char *name) {
   size_t k = strlen(name);
   for (const char *at = env; at < env + n; at += strlen(at) + 1)
@@ -114,7 +123,7 @@ static const char *variable(const char *env, size_t n, const char *name) {
   return NULL;
 }
 
-/* Is `name` (agent.run) an active run of this workspace whose claim holds this nonce? With pid: made by that process? */
+/* Is `name` (agent.run) an active run of this workspace with this nonce in its claim? With `keeper`: made by that process? */
 static bool run_is_active(const char *root, const char *name, const char *nonce, const Proc *keeper) {
   if (strlen(name) > 96 || strlen(nonce) != 32) return false;
   for (const char *c = name; *c; c++)
@@ -137,44 +146,62 @@ static bool run_is_active(const char *root, const char *name, const char *nonce,
   return yes;
 }
 
-/* The other run that a process belongs to, as its keeper or by its environment: such a process is never ours to end. */
-char *proc_run_name(pid_t pid, const char *root, const char *own_nonce, bool *keeper) {
-  Proc p;
-  *keeper = false;
-  if (!root || !proc_read(pid, &p)) return NULL;
-  if (strcmp(p.name, "midwatch-keeper") == 0) {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    ssize_t n = slurp(path, text, sizeof text);
-    const char *part[4] = {0};
-    int parts = 0;
-    for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
-    if (parts == 4 && strcmp(part[3], own_nonce) && run_is_active(root, part[2], part[3], &p)) {
-      *keeper = true;
-      return must(strdup(part[2]));
-    }
-  }
+char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
+  if (!root || strcmp(p->name, "midwatch-keeper") != 0) return NULL;
+  char path[64], text[4096];
+  snprintf(path, sizeof path, "/proc/%d/cmdline", (int)p->pid);
+  ssize_t n = slurp(path, text, sizeof text);
+  const char *part[4] = {0};
+  int parts = 0;
+  for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
+  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p);
+  return yes ? must(strdup(part[2])) : NULL;
+}
+
+static char *run_of_nonce(const char *root, const char *nonce) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/active", root);
+  DIR *d = opendir(path);
+  char *name = NULL;
+  for (struct dirent *e; d && !name && (e = readdir(d));)
+    if (e->d_name[0] != '.' && run_is_active(root, e->d_name, nonce, NULL)) name = must(strdup(e->d_name));
+  if (d) closedir(d);
+  return name;
+}
+
+/* By the variable when it has it, else by PATH, else by TMPDIR: whatever its CLI passed on. The first that names a run decides. */
+char *proc_member_of(pid_t pid, const char *root, const char *own_nonce) {
+  static const char *const carriers[] = {"MIDWATCH_NONCE", "PATH", "TMPDIR"};
   size_t n = 0;
-  char *env = read_environ(pid, &n), *name = NULL;
-  const char *nonce = env ? variable(env, n, "MIDWATCH_NONCE") : NULL;
-  const char *agent = env ? variable(env, n, "MIDWATCH_AGENT") : NULL, *run = env ? variable(env, n, "MIDWATCH_RUN") : NULL;
-  if (nonce && agent && run && strcmp(nonce, own_nonce) && strlen(agent) < 65 && strlen(run) < 12) {
-    char full[96];
-    snprintf(full, sizeof full, "%s.%s", agent, run);
-    if (run_is_active(root, full, nonce, NULL)) name = must(strdup(full));
+  char *env = root ? proc_environ(pid, &n) : NULL, *name = NULL;
+  for (int i = 0; env && i < 3; i++) {
+    const char *at = variable(env, n, carriers[i]);
+    if (at && i > 0) at = (at = strstr(at, "/tmp/mw-")) ? at + 8 : NULL;
+    if (!at || strspn(at, "0123456789abcdef") != 32) continue;
+    char nonce[33];
+    snprintf(nonce, sizeof nonce, "%.32s", at);
+    if (strcmp(nonce, own_nonce) != 0) name = run_of_nonce(root, nonce);
+    break;
   }
   free(env);
   return name;
 }
 
+int proc_open(const Proc *p) {
+  int fd = (int)syscall(SYS_pidfd_open, p->pid, 0), saved = errno;
+  Proc now; /* opened first, verified after: from here on the descriptor cannot mean another process */
+  bool same = proc_read(p->pid, &now) && now.start == p->start;
+  if (!same && fd >= 0) close(fd);
+  errno = same ? saved : ESRCH;
+  return same ? fd : -1;
+}
+
 int proc_signal(const Proc *p, int sig) {
   if (p->pid <= 1) return EPERM;
-  int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-  if (fd < 0 && errno != ENOSYS) return errno;
-  Proc now; /* opened first, verified after: from here on the descriptor cannot mean another process */
-  int result = 0;
-  if (!proc_read(p->pid, &now) || now.start != p->start) result = ESRCH;
-  else if (fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) < 0 : kill(p->pid, sig) < 0) result = errno;
+  int fd = proc_open(p);
+  if (fd < 0 && errno == ESRCH) return ESRCH;
+  long sent = fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0) : kill(p->pid, sig); /* no pidfds here, or none free */
+  int result = sent < 0 ? errno : 0;
   if (fd >= 0) close(fd);
   return result;
 }

@@ -23,7 +23,7 @@ static void reserve(Text *t, size_t more) {
 
 void text_bytes(Text *t, const void *bytes, size_t n) {
   reserve(t, n);
-  memcpy(t->at + t->len, bytes, n);
+  if (n) memcpy(t->at + t->len, bytes, n);
   t->len += n;
   t->at[t->len] = 0;
 }
@@ -60,6 +60,12 @@ void list_add(List *l, const char *s) {
   l->at = must(realloc(l->at, (l->n + 2) * sizeof *l->at));
   l->at[l->n++] = must(strdup(s));
   l->at[l->n] = NULL;
+}
+
+void list_free(List *l) {
+  for (size_t i = 0; i < l->n; i++) free(l->at[i]);
+  free(l->at);
+  *l = (List){0};
 }
 
 static const char *json_value(const char *json, const char *key) {
@@ -104,15 +110,28 @@ void iso_time(int64_t ms, char out[32]) {
   snprintf(out, 32, "%s.%03dZ", day, (int)(ms % 1000));
 }
 
+#define NAME(n) [n] = #n
+/* Tables of our own: glibc has these names only since 2.32, and musl has none. */
 const char *signal_name(int sig) {
-  const char *abbreviation = sigabbrev_np(sig);
-  static char name[16];
-  if (abbreviation) snprintf(name, sizeof name, "SIG%s", abbreviation);
-  else snprintf(name, sizeof name, "SIG%d", sig); /* real-time signals have no name */
-  return name;
+  static const char *const names[] = {
+    NAME(SIGHUP), NAME(SIGINT), NAME(SIGQUIT), NAME(SIGILL), NAME(SIGTRAP), NAME(SIGABRT), NAME(SIGBUS), NAME(SIGFPE), NAME(SIGKILL),
+    NAME(SIGUSR1), NAME(SIGSEGV), NAME(SIGUSR2), NAME(SIGPIPE), NAME(SIGALRM), NAME(SIGTERM), NAME(SIGCHLD), NAME(SIGCONT), NAME(SIGSTOP),
+    NAME(SIGTSTP), NAME(SIGTTIN), NAME(SIGTTOU), NAME(SIGURG), NAME(SIGXCPU), NAME(SIGXFSZ), NAME(SIGVTALRM), NAME(SIGPROF), NAME(SIGWINCH),
+    NAME(SIGIO), NAME(SIGPWR), NAME(SIGSYS)};
+  static char other[16];
+  if (sig > 0 && (size_t)sig < sizeof names / sizeof *names && names[sig]) return names[sig];
+  snprintf(other, sizeof other, "SIG%d", sig);
+  return other;
 }
 
 const char *errno_name(int e) {
-  const char *name = strerrorname_np(e);
-  return name ? name : "EUNKNOWN";
+  static const char *const names[] = {
+    NAME(EPERM), NAME(ENOENT), NAME(ESRCH), NAME(EINTR), NAME(EIO), NAME(ENXIO), NAME(E2BIG), NAME(ENOEXEC), NAME(EBADF), NAME(ECHILD),
+    NAME(EAGAIN), NAME(ENOMEM), NAME(EACCES), NAME(EFAULT), NAME(EBUSY), NAME(EEXIST), NAME(EXDEV), NAME(ENODEV), NAME(ENOTDIR), NAME(EISDIR),
+    NAME(EINVAL), NAME(ENFILE), NAME(EMFILE), NAME(ETXTBSY), NAME(EFBIG), NAME(ENOSPC), NAME(EROFS), NAME(EMLINK), NAME(EPIPE),
+    NAME(ENAMETOOLONG), NAME(ENOSYS), NAME(ENOTEMPTY), NAME(ELOOP), NAME(ELIBBAD), NAME(EOPNOTSUPP), NAME(ESTALE), NAME(EDQUOT)};
+  static char other[16];
+  if (e > 0 && (size_t)e < sizeof names / sizeof *names && names[e]) return names[e];
+  snprintf(other, sizeof other, "E%d", e);
+  return other;
 }

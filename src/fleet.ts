@@ -10,7 +10,7 @@ import { locate, resolveId } from "./agent/locate.ts";
 import { hasEnded } from "./agent/observe.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
-import { listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
+import { agentRow, listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
 import { restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
 import { makeTask, type StartOptions, start } from "./agent/start.ts";
@@ -154,11 +154,18 @@ export class Workspace {
 
   /** Newest first: those that live or ended within a day, or all. */
   async list(options: { all?: boolean | undefined; task?: string | undefined } = {}): Promise<ListRecord[]> {
-    const observed = new Map((await reconcile(this.#context)).map((one) => [`${one.agent}.${one.run}`, one]));
+    const found = await reconcile(this.#context);
+    const observed = new Map(found.map((one) => [`${one.agent}.${one.run}`, one]));
     const listed = withReader(this.#context, (registry) =>
       registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) }),
     );
+    // Lost ones whose processes nobody can see from here, and what the registry could not be told yet.
+    const known = new Set(listed.map(({ agent }) => agent.id));
+    for (const { agent, facts, row } of found)
+      if (facts.intent && !known.has(agent) && !hasEnded(facts))
+        listed.push({ agent: agentRow(facts.intent), run: row });
     return listed
+      .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
       .filter(({ agent }) => options.task === undefined || agent.task === options.task)
       .map((entry) =>
         listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
@@ -332,6 +339,10 @@ export class Workspace {
     });
     return problems;
   }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** As it was when the keeper answered: a short agent may have ended since, and `wait` or `show` will tell. */

@@ -20,7 +20,7 @@ export interface Context {
 
 /** Rows catch up later when the write lock is not to be had at once: stop, logs and show never wait for it. */
 const CATCH_UP_MS = 50;
-const CATCH_UP_LATER: readonly string[] = ["REGISTRY_BUSY", "DISK_FULL", "NOT_WRITABLE"];
+const CATCH_UP_LATER: readonly string[] = ["REGISTRY_BUSY", "REGISTRY_NEWER", "DISK_FULL", "NOT_WRITABLE"];
 
 type Kind = "reader" | "writer" | "catchUp";
 const OPTIONS = { reader: { readOnly: true }, writer: {}, catchUp: { busyMs: CATCH_UP_MS } } as const;
@@ -40,7 +40,7 @@ export class Registries {
       return act(this.#get(kind));
     } catch (error) {
       if (!(error instanceof MidwatchError && error.code === "REGISTRY_CORRUPT")) throw error;
-      this.#drop(kind);
+      this.close(); // All of them: an old connection of ours would keep the new one from the file.
       return act(this.#get(kind));
     }
   }

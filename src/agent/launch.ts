@@ -7,7 +7,7 @@ import { iso } from "../core/time.ts";
 import type { IntentFact, StartFact } from "../core/types.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import { createExclusive, replace, replaceFast } from "../disk/replace.ts";
-import { readProcess } from "../process/identity.ts";
+import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
 import type { AgentRow, RunRow } from "../registry/registry.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
@@ -89,10 +89,14 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
   withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
 }
 
-/** Declares that a run will never start. False when a keeper has claimed it first. Works before there is an intent. */
+/**
+ * Declares that a run will never start. False when a keeper has claimed it first. Works before there is an intent. A run
+ * without a claim that has a keeper was started long ago: its folder was deleted and will be made again.
+ */
 export function giveUp(context: Context, run: RunName & { nonce: string }, why: string): boolean {
   const { layout } = context;
   const paths = layout.run(run.task, run.agent, run.run);
+  if (hasKeeper(`${run.agent}.${run.run}`)) return false;
   const self = readProcess(process.pid);
   const claim = {
     by: "launcher",

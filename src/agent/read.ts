@@ -188,7 +188,8 @@ function openLog(paths: LogPath, of: LogOf, live: boolean): Log | undefined {
 }
 
 export function assertRun(context: Context, of: LogOf): void {
-  if (readFacts(context.layout.run(of.task, of.agent, of.run)).intent !== undefined) return;
+  // The newest may be so new that its launcher has not written the intent yet: then its log is empty.
+  if (of.run === of.newest || readFacts(context.layout.run(of.task, of.agent, of.run)).intent !== undefined) return;
   throw new MidwatchError("NOT_FOUND_RUN", `${of.agent} has no run ${of.run}.`, {
     hint: `midwatch show ${of.agent} lists its runs.`,
   });

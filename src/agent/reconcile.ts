@@ -8,6 +8,7 @@ import { ENDED_PHASES } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import { readText } from "../disk/replace.ts";
+import { hasKeeper } from "../process/identity.ts";
 import { scanMembers } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { adopt } from "./adopt.ts";
@@ -51,10 +52,15 @@ export async function reconcile(context: Context, nowMs: number = Date.now()): P
   return observed;
 }
 
-/** Reserved, but its launcher has not come as far as an intent in time. The claim sees to it that it never will. */
+/**
+ * Reserved, but its launcher has not come as far as an intent in time: the claim sees to it that it never will. Or started,
+ * and its folder was deleted: while its keeper lives, that will make it again.
+ */
 function isUnborn(context: Context, name: RunName, row: RunRow | undefined, nowMs: number): boolean {
+  const paths = context.layout.run(name.task, name.agent, name.run);
   const since = row ? Date.parse(row.created_at) : stat(context.layout.activeMark(name.agent, name.run))?.mtimeMs;
   if (since === undefined || nowMs - since <= LAUNCH_MS) return false;
+  if (row && row.phase !== "intended") return !hasKeeper(`${name.agent}.${name.run}`) && !stat(paths.dir);
   return giveUp(context, { ...name, nonce: row?.nonce ?? "" }, "no intent within 10 s");
 }
 
@@ -65,7 +71,7 @@ async function takeUpLost(context: Context, observed: readonly Observed[]): Prom
     context.layout.root,
     here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: context.layout.run(task, agent, run).dir })),
   );
-  for (const [i, { row }] of here.entries()) row.alive = members[i] ?? [];
+  for (const [i, { row }] of here.entries()) row.alive = members[i] ?? null;
   await Promise.all(lost.map(({ facts }) => adopt(context, facts)));
 }
 

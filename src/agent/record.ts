@@ -50,8 +50,9 @@ export function runRow(
     last_output_at: file && file.size > 0 ? iso(Math.trunc(file.mtimeMs)) : null,
     created_at: intent?.created_at ?? claim?.at ?? iso(0),
     started_at: start && !start.exec_error ? start.started_at : null,
+    // The same before and after a failed launch has its done.json.
     ended_at:
-      exit?.ended_at ?? done?.ended_at ?? (phase === "launch_failed" ? (start?.started_at ?? claim?.at ?? null) : null),
+      phase === "launch_failed" ? (start?.started_at ?? claim?.at ?? null) : (exit?.ended_at ?? done?.ended_at ?? null),
     exit_code: exit?.code ?? null,
     exit_signal: exit?.signal ?? null,
     tokens: null,
@@ -123,7 +124,7 @@ export function trackedFiles(layout: Layout, task: TaskId, agent: AgentId): Trac
   });
 }
 
-export function smallHash(path: string, bytes: number): string | null {
+function smallHash(path: string, bytes: number): string | null {
   if (bytes > HASH_MAX_BYTES) return null;
   try {
     return createHash("sha256").update(readFileSync(path)).digest("hex");

@@ -6,9 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { FileReport, ProcessIdentity, Report, StopFact } from "../core/types.ts";
+import type { ClaimFact, FileReport, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
-import { replace } from "../disk/replace.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import { readJson, replace } from "../disk/replace.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
@@ -73,6 +74,7 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
     }
   }
   const tookMs = Math.round(performance.now() - begun);
+  await keepersGone(found.paths);
   return report(context, found, options, { alreadyStopped, tookMs, problem });
 }
 
@@ -129,6 +131,15 @@ async function endProcesses(
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
+}
+
+/** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */
+async function keepersGone(paths: RunPaths): Promise<void> {
+  const { done, claim } = readFacts(paths);
+  const keepers = [claim, readJson<ClaimFact>(paths.adopt).value].filter((one) => one !== undefined);
+  const deadline = performance.now() + NUDGE_MS;
+  const lives = ({ pid, start_ticks }: ProcessIdentity): boolean => readProcess(pid)?.start_ticks === start_ticks;
+  while (done && keepers.some(lives) && performance.now() < deadline) await sleep(1);
 }
 
 /** Stopped by a signal or a debugger: it will not go on by itself. */

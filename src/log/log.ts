@@ -6,7 +6,7 @@ import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
 import { backward, forward, LINE_MAX, type Line, tailStart, wholeEnd } from "./lines.ts";
 import { isBlank, type LogRecord, type RecordOptions, toRecord } from "./record.ts";
-import { PlainScanner } from "./scanner.ts";
+import { withScanner } from "./scanner.ts";
 import { FileSource, type Source } from "./source.ts";
 
 export interface Place {
@@ -90,17 +90,18 @@ export class Log {
 
   #skip(near: { offset: number; line: number }, lines: number, end: number): Place {
     if (lines <= 0) return near;
-    const scanner = new PlainScanner(CHUNK);
-    let left = lines;
-    for (let at = near.offset; at < end; ) {
-      const n = this.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
-      if (n === 0) break;
-      const found = scanner.skipLines(0, n, left);
-      if (found >= 0) return { offset: at + found, line: near.line + lines };
-      left -= scanner.countNewlines(0, n);
-      at += n;
-    }
-    return { offset: end, line: near.line + lines - left };
+    return withScanner(CHUNK, (scanner) => {
+      let left = lines;
+      for (let at = near.offset; at < end; ) {
+        const n = this.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
+        if (n === 0) break;
+        const found = scanner.skipLines(0, n, left);
+        if (found >= 0) return { offset: at + found, line: near.line + lines };
+        left -= scanner.countNewlines(0, n);
+        at += n;
+      }
+      return { offset: end, line: near.line + lines - left };
+    });
   }
 
   /** A line start before which everything was printed before `timeMs`. */
@@ -116,15 +117,16 @@ export class Log {
 
   /** Newlines in [from, to). */
   count(from: number, to: number): number {
-    const scanner = new PlainScanner(CHUNK);
-    let lines = 0;
-    for (let at = from; at < to; ) {
-      const n = this.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, to - at)), at);
-      if (n === 0) break;
-      lines += scanner.countNewlines(0, n);
-      at += n;
-    }
-    return lines;
+    return withScanner(CHUNK, (scanner) => {
+      let lines = 0;
+      for (let at = from; at < to; ) {
+        const n = this.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, to - at)), at);
+        if (n === 0) break;
+        lines += scanner.countNewlines(0, n);
+        at += n;
+      }
+      return lines;
+    });
   }
 
   /** Lines, and those that give a record (the empty ones do not). */

@@ -1,8 +1,11 @@
 /**
- * Memory to read into, and the few loops that touch every byte. The memory is page-aligned: reading into an ordinary Buffer is
- * 3.6 times slower here (the kernel's copy is slow at odd addresses). Everything is by positions in `bytes`, so that another
- * implementation can work on the same memory without a copy.
+ * Memory to read into, and the few loops that touch every byte. Everything is by positions in `bytes`, so that the WebAssembly
+ * kernel can work on the same memory without a copy; a range is [from, to). Both scanners give the same answers.
  */
+import { crc32c } from "./crc32c.ts";
+import { alignedBuffer, type Kernel, makeKernel } from "./kernel.ts";
+import { isBlank } from "./record.ts";
+
 export const NEWLINE = 10;
 
 export interface Scanner {
@@ -12,22 +15,48 @@ export interface Scanner {
   skipLines(from: number, to: number, n: number): number;
   /** The first position of `needle` that lies whole in [from, to), or -1. */
   indexOf(needle: Uint8Array, from: number, to: number): number;
+  /** Of these bytes when `before` is 0, else of all that gave `before` and these. */
+  crc32c(before: number, from: number, to: number): number;
+  /** Would JSON.parse take it, and is it UTF-8? */
+  isJson(from: number, to: number): boolean;
+  /** Where the first line begins that is neither JSON nor blank; -1 when there is none. */
+  badLine(from: number, to: number): number;
 }
 
-const PAGE = 65_536;
+const IDLE_MAX = 4;
+const idle: Scanner[] = [];
 
-/** Neither ES nor Node's types name it. */
-declare const WebAssembly: { Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer } };
-
-export function alignedBuffer(capacity: number): Buffer {
-  return Buffer.from(new WebAssembly.Memory({ initial: Math.ceil(capacity / PAGE) }).buffer, 0, capacity);
+/** One with at least this many bytes. Give it back: the memory of a scanner is dear, and collected late. */
+export function makeScanner(capacity: number): Scanner {
+  const i = idle.findIndex(({ bytes }) => bytes.length >= capacity);
+  const [found] = i < 0 ? [] : idle.splice(i, 1);
+  return found ?? KernelScanner.make(capacity) ?? new PlainScanner(capacity);
 }
+
+/** Nobody may use it, or its bytes, afterwards. */
+export function giveBack(scanner: Scanner): void {
+  if (idle.includes(scanner)) throw new Error("a scanner was given back twice");
+  idle.unshift(scanner);
+  idle.sort((a, b) => a.bytes.length - b.bytes.length); // The smallest that will do is taken, and of these the last used.
+  if (idle.length > IDLE_MAX) idle.shift();
+}
+
+export function withScanner<T>(capacity: number, use: (scanner: Scanner) => T): T {
+  const scanner = makeScanner(capacity);
+  try {
+    return use(scanner);
+  } finally {
+    giveBack(scanner);
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 export class PlainScanner implements Scanner {
   readonly bytes: Buffer;
 
-  constructor(capacity: number) {
-    this.bytes = alignedBuffer(capacity);
+  constructor(memory: number | Buffer) {
+    this.bytes = typeof memory === "number" ? alignedBuffer(memory) : memory;
   }
 
   countNewlines(from: number, to: number): number {
@@ -51,4 +80,108 @@ export class PlainScanner implements Scanner {
     const at = this.bytes.subarray(from, to).indexOf(needle);
     return at < 0 ? -1 : from + at;
   }
+
+  crc32c(before: number, from: number, to: number): number {
+    return crc32c(before, this.bytes.subarray(from, to));
+  }
+
+  isJson(from: number, to: number): boolean {
+    try {
+      JSON.parse(utf8.decode(this.bytes.subarray(from, to)));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  badLine(from: number, to: number): number {
+    for (let at = from; at < to; ) {
+      const next = this.skipLines(at, to, 1);
+      const end = next < 0 ? to : next - 1;
+      if (!isBlank(this.bytes.subarray(at, end)) && !this.isJson(at, end)) return at;
+      at = end + 1;
+    }
+    return -1;
+  }
+}
+
+/** How much of the bytes is looked at to see which of a needle's are rare. */
+const SAMPLE = 4096;
+const VALID = -1;
+const TOO_DEEP = -2;
+
+export class KernelScanner extends PlainScanner {
+  readonly #kernel: Kernel;
+  readonly #memory: Uint8Array;
+  readonly #base: number;
+  #sought: { needle: Uint8Array; rare: [number, number] } | undefined;
+
+  /** Undefined when there is no kernel here. */
+  static make(capacity: number): KernelScanner | undefined {
+    const made = makeKernel(capacity);
+    return made && new KernelScanner(made.kernel, made.memory, capacity);
+  }
+
+  private constructor(kernel: Kernel, memory: ArrayBuffer, capacity: number) {
+    super(Buffer.from(memory, kernel.BYTES.value, capacity));
+    this.#kernel = kernel;
+    this.#memory = new Uint8Array(memory);
+    this.#base = kernel.BYTES.value;
+  }
+
+  override countNewlines(from: number, to: number): number {
+    return this.#kernel.countNewlines(this.#base + from, this.#base + to);
+  }
+
+  override skipLines(from: number, to: number, n: number): number {
+    return n <= 0 ? from : this.#position(this.#kernel.skipLines(this.#base + from, this.#base + to, n));
+  }
+
+  override indexOf(needle: Uint8Array, from: number, to: number): number {
+    const { length } = needle;
+    if (length === 0 || length > this.#kernel.NEEDLE_MAX.value) return super.indexOf(needle, from, to);
+    if (this.#sought?.needle !== needle) {
+      this.#sought = { needle, rare: rarest(needle, this.bytes.subarray(from, Math.min(to, from + SAMPLE))) };
+    }
+    const [a, b] = this.#sought.rare;
+    this.#memory.set(needle, this.#kernel.NEEDLE.value);
+    return this.#position(this.#kernel.find(this.#base + from, this.#base + to, length, a, b));
+  }
+
+  override crc32c(before: number, from: number, to: number): number {
+    return this.#kernel.crc32c(before, this.#base + from, this.#base + to) >>> 0;
+  }
+
+  override isJson(from: number, to: number): boolean {
+    const fault = this.#kernel.validate(this.#base + from, this.#base + to);
+    return fault === TOO_DEEP ? super.isJson(from, to) : fault === VALID;
+  }
+
+  override badLine(from: number, to: number): number {
+    for (let at = from; ; ) {
+      const bad = this.#position(this.#kernel.badLine(this.#base + at, this.#base + to));
+      if (bad < 0) return -1;
+      const next = this.skipLines(bad, to, 1);
+      if (!this.isJson(bad, next < 0 ? to : next - 1)) return bad;
+      if (next < 0) return -1;
+      at = next; // It was only too deep for the kernel.
+    }
+  }
+
+  #position(address: number): number {
+    return address < 0 ? -1 : address - this.#base;
+  }
+}
+
+/** Where the two bytes of the needle are that the sample has least of: most places in a log are then passed over at once. */
+function rarest(needle: Uint8Array, sample: Uint8Array): [number, number] {
+  const counts = new Uint16Array(256);
+  for (const byte of sample) counts[byte] = (counts[byte] as number) + 1;
+  const count = (i: number): number => counts[needle[i] as number] as number;
+  let [a, b] = [0, needle.length - 1];
+  for (let i = 1; i < needle.length; i++) {
+    if (count(i) < count(a)) [a, b] = [i, a];
+    else if (count(i) < count(b) && i !== a) b = i;
+  }
+  return [a, b];
 }

@@ -3,7 +3,7 @@
  * namespace. A keeper is recognised by boot, namespace, pid, start time and the run's nonce in its command line; without a
  * full match no signal is sent.
  */
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import type { ProcessIdentity } from "../core/types.ts";
 
 export interface Host {
@@ -54,6 +54,19 @@ export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host):
   } catch {
     return false;
   }
+}
+
+/** Does any keeper of `agent.run` live? Looks at every process: for the rare case that a run's facts are gone. */
+export function hasKeeper(name: string): boolean {
+  return readdirSync("/proc").some((entry) => {
+    if (!/^\d+$/.test(entry)) return false;
+    try {
+      const [, verb, run] = readFileSync(`/proc/${entry}/cmdline`, "latin1").split("\0");
+      return run === name && (verb === "run" || verb === "adopt");
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */

@@ -83,8 +83,11 @@ function noAnswer(text: string, cause?: Error): MidwatchError {
   );
 }
 
-/** The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. */
-export function scanMembers(root: string, runs: readonly { nonce: string; dir: string }[]): Member[][] {
+/**
+ * The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. Null when
+ * the look itself failed: that is not nobody.
+ */
+export function scanMembers(root: string, runs: readonly { nonce: string; dir: string }[]): (Member[] | null)[] {
   if (runs.length === 0) return [];
   const scan = spawnSync(keeperBinary().path, ["scan", ...runs.map(({ nonce, dir }) => `${nonce}=${dir}`)], {
     encoding: "utf8",
@@ -92,10 +95,10 @@ export function scanMembers(root: string, runs: readonly { nonce: string; dir: s
     timeout: ANSWER_MS,
     maxBuffer: 64 << 20,
   });
-  const lines = scan.stdout.split("\n").filter(Boolean);
+  const lines = scan.status === 0 ? scan.stdout.split("\n") : [];
   return runs.map((_, i) => {
-    const members = (JSON.parse(lines[i] ?? '{"members":[]}') as { members: Member[] }).members;
-    return members.map(({ pid, name }) => ({ pid, name }));
+    const { members } = JSON.parse(lines[i] || '{"members":null}') as { members: Member[] | null };
+    return members?.map(({ pid, name }) => ({ pid, name })) ?? null;
   });
 }
 
@@ -105,12 +108,12 @@ export type Lease = "free" | "held" | "unknown";
 export function leases(paths: readonly string[]): Lease[] {
   if (paths.length === 0) return [];
   const asked = spawnSync(keeperBinary().path, ["lease", ...paths], { encoding: "utf8", timeout: ANSWER_MS });
-  const lines = asked.stdout.split("\n");
+  const lines = asked.status === 0 ? asked.stdout.split("\n") : [];
   return paths.map((_, i) => (lines[i] === "free" || lines[i] === "held" ? lines[i] : "unknown"));
 }
 
 /** Which way of containing a run works for this process now. */
 export function probeTier(): "cgroup" | "subreaper" {
   const probe = spawnSync(keeperBinary().path, ["probe"], { encoding: "utf8", timeout: ANSWER_MS });
-  return probe.stdout.trim() === "cgroup" ? "cgroup" : "subreaper";
+  return probe.status === 0 && probe.stdout.trim() === "cgroup" ? "cgroup" : "subreaper";
 }

@@ -14,6 +14,6 @@ for (let i = 0; i < Number(count); i++) {
 }
 const ended = await workspace.wait(
   started.map(({ agent }) => agent),
-  { timeoutMs: 120_000 },
+  { timeoutMs: 60_000 },
 );
 process.send?.({ started, ended: ended.map(({ runs, files, ...rest }) => ({ ...rest, files: files.length })) });

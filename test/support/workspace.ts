@@ -29,11 +29,13 @@ export class Lab {
   readonly root: string;
   readonly workspace: Workspace;
   readonly #config: ConfigInput;
+  readonly #ownFolder: boolean;
   readonly #opened: Workspace[] = [];
   readonly #children = new Set<ChildProcess>();
   readonly #nonces = new Set<string>();
 
   constructor(config: ConfigInput = {}, folder?: string) {
+    this.#ownFolder = folder === undefined;
     this.folder = folder ?? realpathSync(mkdtempSync(join(tmpdir(), "midwatch-lab-")));
     this.root = join(this.folder, ".agent-workspace");
     this.#config = { grace: "500ms", ...config };
@@ -78,7 +80,7 @@ export class Lab {
 
   async raw(agent: string, options: { run?: number; stderr?: boolean } = {}): Promise<Buffer> {
     const parts: Uint8Array[] = [];
-    for await (const part of this.workspace.logBytes(agent, { raw: true, ...options })) parts.push(part);
+    for await (const part of this.workspace.logBytes(agent, options)) parts.push(part);
     return Buffer.concat(parts);
   }
 
@@ -99,10 +101,10 @@ export class Lab {
     return child;
   }
 
-  /** Living processes of this workspace's runs, keepers included: found by us, not by midwatch. */
-  survivors(): Survivor[] {
+  /** Living processes of this workspace's runs: found by us, not by midwatch. A keeper outlives its last fact by moments. */
+  survivors(keepers = false): Survivor[] {
     this.#remember();
-    return processesWith([...this.#nonces]);
+    return processesWith([...this.#nonces]).filter(({ keeper }) => keepers || !keeper);
   }
 
   async end(): Promise<void> {
@@ -120,14 +122,14 @@ export class Lab {
     } catch (error) {
       problems.push(`stop at the end: ${error}`);
     }
-    await until(() => this.survivors().length === 0, 3000).catch(() => {
-      for (const { pid, name, start_ticks } of this.survivors()) {
+    await until(() => this.survivors(true).length === 0, 3000).catch(() => {
+      for (const { pid, name, start_ticks } of this.survivors(true)) {
         problems.push(`left alive: ${pid} ${name}`);
         if (readProcess(pid)?.start_ticks === start_ticks) process.kill(pid, "SIGKILL");
       }
     });
     for (const opened of this.#opened) opened.close();
-    rmSync(this.folder, { recursive: true, force: true });
+    if (this.#ownFolder) rmSync(this.folder, { recursive: true, force: true });
     if (problems.length > 0) throw new Error(problems.join("\n"));
   }
 

@@ -1,0 +1,109 @@
+/* The run folder. A fact is kept in memory until it is on disk: a full disk delays it, a deleted folder is made again. */
+#include "keeper.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Fact *fact_of(Run *run, const char *name) {
+  for (size_t i = 0; i < run->n_facts; i++) if (strcmp(run->facts[i].name, name) == 0) return &run->facts[i];
+  Fact *f = &run->facts[run->n_facts++];
+  snprintf(f->name, sizeof f->name, "%s", name);
+  return f;
+}
+
+static bool store(Run *run, Fact *f) {
+  if (replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0) return true;
+  return (errno == ENOSPC || errno == EDQUOT) && unlinkat(run->dir_fd, "ballast", 0) == 0 &&
+         replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0;
+}
+
+void fact_write(Run *run, const char *name, const Text *text) {
+  Fact *f = fact_of(run, name);
+  text_clear(&f->text);
+  text_bytes(&f->text, text->at, text->len);
+  f->absent = false;
+  f->dirty = !store(run, f);
+}
+
+void fact_remove(Run *run, const char *name) {
+  Fact *f = fact_of(run, name);
+  f->absent = true;
+  f->dirty = false;
+  unlinkat(run->dir_fd, name, 0);
+}
+
+void facts_flush(Run *run, bool all) {
+  for (;;) {
+    bool clean = true;
+    for (size_t i = 0; i < run->n_facts; i++) {
+      Fact *f = &run->facts[i];
+      if (f->dirty && store(run, f)) f->dirty = false;
+      clean = clean && !f->dirty;
+    }
+    if (clean || !all) return;
+    poll(NULL, 0, TICK_MAX);
+    log_guard(run);
+    if (run->log.open) log_follow(run, true);
+  }
+}
+
+/* Open descriptors, not copies: a deleted file's content stays readable, and a long prompt takes no memory of ours. */
+void kept_load(Run *run) {
+  run->kept = must(calloc(run->keeps.n + 1, sizeof *run->kept));
+  for (size_t i = 0; i < run->keeps.n; i++)
+    run->kept[i] = open(run->keeps.at[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
+static void remake_kept(Run *run, size_t i) {
+  struct stat st;
+  if (run->kept[i] < 0 || lstat(run->keeps.at[i], &st) == 0) return;
+  const char *name;
+  int dir = open_parent(run->root, run->keeps.at[i], true, &name);
+  if (dir < 0) return;
+  Text t = {0};
+  char part[4096];
+  for (ssize_t n; (n = pread(run->kept[i], part, sizeof part, (off_t)t.len)) > 0;) text_bytes(&t, part, (size_t)n);
+  replace_file(dir, name, t.at, t.len);
+  text_free(&t);
+  close(dir);
+}
+
+void facts_remake(Run *run) {
+  for (size_t i = 0; i < run->n_facts; i++) run->facts[i].dirty = !run->facts[i].absent;
+  for (size_t i = 0; i < run->keeps.n; i++) remake_kept(run, i);
+  facts_flush(run, false);
+}
+
+/* The journal is told, never waited for. */
+void event_append(Run *run, const char *type, const char *content) {
+  if (!run->events) return;
+  const char *name;
+  int dir = open_parent(run->root, run->events, true, &name);
+  if (dir < 0) return;
+  int fd = openat(dir, name, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  close(dir);
+  if (fd < 0) return;
+  unsigned char r[10];
+  if (getrandom(r, sizeof r, 0) < 0) memset(r, 0, sizeof r);
+  int64_t ms = wall_ms();
+  char when[32], agent[80];
+  iso_time(ms, when);
+  snprintf(agent, sizeof agent, "%.*s", (int)(strrchr(run->name, '.') - run->name), run->name);
+  Text t = {0};
+  off_t end = lseek(fd, 0, SEEK_END);
+  char last = '\n';
+  if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n') text_add(&t, "\n"); /* somebody's torn line stays its own */
+  text_add(&t, "{\"v\":1,\"id\":\"%08x-%04x-7%03x-%02x%02x-%02x%02x%02x%02x%02x%02x\",\"interaction\":0,\"actor\":\"midwatch\",\"type\":\"%s\",\"content\":",
+           (unsigned)(ms >> 16), (unsigned)(ms & 0xffff), (unsigned)((r[0] << 4 | r[1] >> 4) & 0xfff), 0x80 | (r[2] & 0x3f), r[3], r[4], r[5], r[6], r[7], r[8], r[9], type);
+  text_json(&t, content);
+  text_add(&t, ",\"timestamp\":\"%s\",\"agent\":\"%s\"}\n", when, agent);
+  if (write(fd, t.at, t.len) < 0) {}
+  text_free(&t);
+  close(fd);
+}

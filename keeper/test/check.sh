@@ -1,0 +1,326 @@
+# The keeper's own tests: the release program, the one with ASan and UBSan, and one under valgrind go through every case.
+# Needs cc and coreutils; valgrind and the rights of root are used when they are there. Run by `make -C keeper check`.
+set -u
+cd "$(dirname "$0")/.."
+BUILD=$PWD/build
+TOP=$(mktemp -d /tmp/midwatch-check-XXXXXX)
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$TOP"' EXIT
+trap 'exit 130' INT TERM
+export ASAN_OPTIONS=detect_leaks=0 # valgrind looks for leaks; here a process lives long and ends by exit
+SLOTS=${SLOTS:-10}
+RELEASE=${RELEASE:-$PWD/../dist/midwatch-keeper}
+
+# ---- helpers: every case runs in a folder of its own ($T), with a keeper ($K) and a tier ($TIER) ----
+ok() { echo "PASS $WHO: $*" >>"$RESULTS"; }
+bad() { echo "FAIL $WHO: $*" >>"$RESULTS"; }
+is() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1: got '$2', not '$3'"; fi; }
+yes() { what=$1; shift; if "$@"; then ok "$what"; else bad "$what"; fi; }
+no() { what=$1; shift; if "$@"; then bad "$what"; else ok "$what"; fi; }
+nonce() { od -An -tx1 -N16 /dev/urandom | tr -d ' \n'; }
+# value FILE KEY: the text behind "KEY": up to the next comma or bracket
+value() {
+  text=$(cat "$1" 2>/dev/null)
+  case $text in *"\"$2\":"*) text=${text#*"\"$2\":"}; echo "${text%%[,\}\]]*}" ;; *) echo missing ;; esac
+}
+alive() { # PID: not a zombie either
+  read -r line 2>/dev/null <"/proc/$1/stat" || return 1
+  line=${line##*) }
+  [ "${line%% *}" != Z ]
+}
+within() { # TENTHS CONDITION...: true as soon as the condition is
+  tries=$(($1 * 5)); shift
+  while [ "$tries" -gt 0 ]; do "$@" && return 0; tries=$((tries - 1)); sleep 0.02; done
+  "$@"
+}
+is_file() { [ -s "$1" ]; }
+gone() { [ ! -e "$1" ]; }
+dead() { ! alive "$1"; }
+
+# place NAME: a workspace, or another run in it
+place() {
+  N=$(nonce); NAME=$1; W=$T/.agent-workspace; D=$W/T/runs/$1/1; LOGS=$W/T/logs
+  LOG=$LOGS/$1_stream.jsonl; ERR=$LOGS/$1_stderr.log; IDX=$LOGS/$1_stream.idx
+  mkdir -p "$D" "$LOGS" "$W/active"
+  echo "T/runs/$1/1" >"$W/active/$1.1"
+  printf '%s\0' "dir=$D" "root=$W" "log=$LOG" "err=$ERR" "idx=$IDX" "tier=$TIER" "grace_ms=400" "keep=$W/active/$1.1" >"$T/orders.$1"
+}
+orders() { printf '%s\0' "$@" >>"$T/orders.$NAME"; }
+agent() { orders "arg=sh" "arg=-c" "arg=$1"; }
+# launch VERB: starts the keeper; its pid is $P and its answer $A
+launch() {
+  A=$T/answer.$NAME.$1
+  printf 'end\0' | cat "$T/orders.$NAME" - | $K "$1" "$NAME.1" "$N" >"$A" 2>>"$T/stderr" &
+  P=$!
+  within 300 answered
+}
+answered() { [ -s "$A" ] || dead "$P"; }
+murder() { kill -KILL "$P"; wait "$P" 2>/dev/null; }
+finish() { wait "$P"; is "$1: the keeper ends well" $? 0; }
+run() { launch run; finish "$1"; }
+ask() { printf '{"v":1,"reason":null,"grace_ms":%s}\n' "$1" >"$D/stop.json"; kill -TERM "$P"; }
+right_index() { if "$BUILD/index-check" "$LOG" "$IDX" >>"$T/stderr"; then ok "$1: index"; else bad "$1: index: $(tail -n 3 "$T/stderr")"; fi; }
+verified() {
+  is "$1: verified" "$(value "$D/done.json" verified)" true
+  yes "$1: TMPDIR removed" gone "/tmp/mw-$N"
+  leaf=$(value "$D/start.json" cgroup); leaf=${leaf#\"}; leaf=${leaf%\"}
+  [ "$leaf" = null ] || yes "$1: cgroup removed" gone "$leaf"
+}
+
+# ---- cases ----
+case_exit() {
+  codes="0 7 139"; signals="KILL SEGV TERM"
+  [ "$VARIANT" = valgrind ] && codes=139 && signals=TERM # half a second for each start
+  for code in $codes; do
+    place "exit$code"; agent "exit $code"; run "exit $code"
+    is "exit $code" "$(value "$D/exit.json" code) $(value "$D/exit.json" signal)" "$code null"
+  done
+  for sig in $signals; do
+    place "sig$(echo $sig | tr A-Z a-z)"; agent "ulimit -c 0; kill -$sig \$\$"; run "SIG$sig"
+    is "SIG$sig" "$(value "$D/exit.json" code) $(value "$D/exit.json" signal)" "null \"SIG$sig\""
+  done
+  verified "SIGTERM"
+}
+case_exec() {
+  place enoent; orders "arg=no-such-program-anywhere"; run "ENOENT"
+  is "exec ENOENT" "$(value "$D/start.json" name) $(value "$D/start.json" what)" '"ENOENT" "exec"'
+  is "the answer says it too" "$(value "$A" name)" '"ENOENT"'
+  yes "exec ENOENT: done" is_file "$D/done.json"
+  no "exec ENOENT: no exit" is_file "$D/exit.json"
+  yes "exec ENOENT: TMPDIR removed" gone "/tmp/mw-$N"
+  touch "$T/plain"; place eacces; orders "arg=$T/plain"; run "EACCES"
+  is "exec EACCES" "$(value "$D/start.json" name)" '"EACCES"'
+  [ "$VARIANT" = valgrind ] || { place e2big; orders "arg=sh" "arg=$(head -c 200000 /dev/zero | tr '\0' x)"; run "E2BIG"
+  is "exec E2BIG" "$(value "$D/start.json" name)" '"E2BIG"'; } # valgrind's own exec cannot fail
+  place cwd; orders "cwd=$T/gone" "arg=true"; run "cwd"
+  is "cwd gone" "$(value "$D/start.json" name) $(value "$D/start.json" what)" '"ENOENT" "cwd"'
+  place in; orders "stdin=$T/gone" "arg=true"; run "stdin"
+  is "stdin gone" "$(value "$D/start.json" what)" '"stdin"'
+  place log; echo old >"$LOG"; orders "arg=true"; run "log there"
+  is "another run's log is never used" "$(value "$D/start.json" what) $(cat "$LOG")" '"log" old'
+}
+case_bytes() {
+  head -c 3000000 /dev/urandom >"$T/bytes"
+  place bytes; agent "cat $T/bytes; cat $T/bytes >&2"; run "binary"
+  yes "stdout byte for byte" cmp -s "$T/bytes" "$LOG"
+  yes "stderr byte for byte" cmp -s "$T/bytes" "$ERR"
+  is "log_bytes" "$(value "$D/done.json" log_bytes) $(value "$D/done.json" stderr_bytes)" "3000000 3000000"
+  is "log_lines" "$(value "$D/done.json" log_lines)" "$(wc -l <"$LOG")"
+  right_index "binary"
+}
+case_index() {
+  head -c 3500000 /dev/zero | tr '\0' y >"$T/long"
+  place index; orders "first_line={\"type\":\"lifecycle\"}
+"
+  agent "i=0; while [ \$i -lt 3000 ]; do echo line \$i; i=\$((i+1)); done; cat $T/long; echo; echo; echo; cat $T/long; echo end; sleep 0.3; echo a; sleep 0.3; printf tail"
+  run "index"
+  is "first_line is first" "$(head -n 1 "$LOG")" '{"type":"lifecycle"}'
+  right_index "lines, long lines, slow lines"
+  is "nothing but what was printed" "$(wc -c <"$LOG")" 7028924
+  place empty; orders "arg=true"; run "empty"; right_index "empty log"
+}
+case_stop() {
+  place now; agent "trap '' INT TERM HUP; while :; do sleep 0.05; done"; launch run
+  begun=$(date +%s%N); ask 0; finish "grace 0"; took=$((($(date +%s%N) - begun) / 1000000))
+  is "grace 0: killed" "$(value "$D/exit.json" signal) $(value "$D/exit.json" stop_requested)" '"SIGKILL" true'
+  yes "grace 0: at once ($took ms)" [ "$took" -lt 3000 ]
+  verified "grace 0"
+  place polite; agent "trap 'exit 3' INT; while :; do sleep 0.01; done"; launch run; sleep 0.2; ask 20000; finish "polite"
+  is "polite: its own exit" "$(value "$D/exit.json" code)" 3
+  verified "polite"
+  place stubborn; agent "trap '' INT TERM; (trap '' INT TERM; while :; do sleep 0.05; done) & while :; do sleep 0.05; done"; launch run; sleep 0.2
+  begun=$(date +%s%N); ask 500; finish "stubborn"; took=$((($(date +%s%N) - begun) / 1000000))
+  yes "stubborn: not before the grace is over ($took ms)" [ "$took" -ge 500 ]
+  verified "stubborn"
+  place shorter; agent "trap '' INT TERM; while :; do sleep 0.05; done"; launch run; ask 60000; sleep 0.2
+  begun=$(date +%s%N); ask 100; finish "shorter"; took=$((($(date +%s%N) - begun) / 1000000))
+  yes "a later, shorter grace counts ($took ms)" [ "$took" -lt 5000 ]
+  place quiet; agent "sleep 60"; launch run; printf '{"grace_ms":0}' >"$D/stop.json"; finish "unsignalled"; verified "stop.json without a signal"
+}
+case_leftovers() {
+  place left; agent "(trap '' INT TERM HUP; setsid sh -c 'trap \"\" INT TERM; while :; do sleep 0.05; done' & echo \$! >$T/left) ; sleep 0.1; exit 5"
+  run "leftovers"
+  is "exit of main" "$(value "$D/exit.json" code) $(value "$D/exit.json" stop_requested)" "5 false"
+  yes "leftover ended" dead "$(cat "$T/left")"
+  no "leftover listed" [ "$(value "$D/done.json" processes_total)" = 0 ]
+  verified "leftovers"
+}
+case_refused() {
+  place claimed; agent "touch $T/ran"; echo '{"by":"launcher"}' >"$D/claim"; launch run; wait "$P"
+  is "claimed: exit" $? 3
+  is "claimed: answer" "$(value "$A" code)" '"CLAIMED"'
+  place endless; agent "touch $T/ran"; $K run "$NAME.1" "$N" <"$T/orders.$NAME" >"$T/out" 2>&1; is "orders without end: exit" $? 2
+  no "orders without end: no claim" is_file "$D/claim"
+  place unknown; orders "nonsense=1"; agent "touch $T/ran"; launch run; wait "$P"; is "unknown order: exit" $? 2
+  place early; agent "touch $T/ran"; echo '{"grace_ms":0}' >"$D/stop.json"; run "stop before exec"
+  is "stop before exec: answer" "$(value "$A" code)" '"STOPPED"'
+  yes "stop before exec: done" is_file "$D/done.json"
+  yes "stop before exec: no log made" gone "$LOG"
+  place launcher; agent "sleep 60"; echo '{"by":"launcher","pid":1}' >"$D/claim"; launch adopt; wait "$P"; is "a run given up is not adopted" $? 3
+  no "nothing of these was started" [ -e "$T/ran" ]
+}
+case_limit() {
+  place limit; orders "output_limit=200000"; agent "trap '' INT; while :; do echo 0123456789012345678901234567890123456789; done"; run "limit"
+  is "output limit" "$(value "$D/exit.json" limit) $(value "$D/exit.json" stop_requested)" '"output" false'
+  verified "limit"; right_index "limit"
+}
+count() { i=0; while [ $i -lt $1 ]; do echo "line $i"; i=$((i + 1)); done; }
+PRINT='i=0; while [ $i -lt 60 ]; do echo line $i; echo line $i >&2; i=$((i+1)); sleep 0.02; done'
+case_deleted() {
+  count 60 >"$T/wanted"
+  place deleted; orders "remove=$W/prompt" "keep=$W/T/task.json"; echo '{"task":1}' >"$W/T/task.json"; agent "$PRINT; exit 4"; launch run
+  sleep 0.3; rm -rf "$W"; sleep 0.5; rm -rf "$W"; finish "deleted"
+  yes "folder deleted twice: stdout whole" cmp -s "$T/wanted" "$LOG"
+  yes "folder deleted twice: stderr whole" cmp -s "$T/wanted" "$ERR"
+  right_index "folder deleted twice"
+  is "facts from memory" "$(value "$D/exit.json" code) $(value "$D/done.json" mirrored) $(value "$D/claim" by) $(value "$D/start.json" exec_error)" '4 true "keeper" null'
+  is "kept files remade" "$(cat "$W/T/task.json") $(cat "$W/active/deleted.1")" '{"task":1} T/runs/deleted/1'
+}
+case_adopt() {
+  count 60 >"$T/wanted"
+  place adopt; agent "$PRINT; sleep 60"; launch run; sleep 0.4; murder; sleep 0.3
+  launch adopt; is "adopt: answer" "$(cat "$A")" '{"adopted":true}'
+  FIRST=$P; launch adopt; wait "$P"; is "a second adopter is refused" $? 3; P=$FIRST
+  sleep 1.3; ask 200; finish "adopt"
+  yes "adopt: stdout whole" cmp -s "$T/wanted" "$LOG"
+  right_index "adopt"
+  is "adopt: exit unknown" "$(value "$D/exit.json" code) $(value "$D/exit.json" signal)" "null null"
+  is "adopt: lines" "$(value "$D/done.json" log_lines)" 60
+  verified "adopt"
+  launch adopt; wait "$P"; is "what is over is not adopted" $? 3
+  place ends; agent "sleep 1; exit 2"; launch run; sleep 0.2; murder; launch adopt; finish "adopted run ends by itself"; verified "ends by itself"
+  place midstop; agent "trap '' INT TERM; while :; do sleep 0.05; done"; launch run; sleep 0.1; ask 300; sleep 0.1; murder; launch adopt
+  finish "killed while stopping"; verified "killed while stopping"; is "still a stop" "$(value "$D/exit.json" stop_requested)" true
+  place midend; orders grace_ms=1000; agent "(trap '' INT TERM; while :; do sleep 0.05; done) & exit 5"; launch run; within 50 is_file "$D/exit.json"; murder; launch adopt
+  finish "killed while ending leftovers"; verified "killed while ending leftovers"; is "the exit stays known" "$(value "$D/exit.json" code)" 5
+  place alive; agent "sleep 60"; launch run; FIRST=$P; launch adopt; wait "$P"; is "a living keeper is not replaced" $? 3; P=$FIRST; ask 0; finish "alive"
+}
+case_adopt_deleted() {
+  count 60 >"$T/wanted"
+  place lost; agent "$PRINT; sleep 60"; launch run; sleep 0.3; rm -rf "$LOGS"; sleep 0.4; murder
+  launch adopt; sleep 1.3; ask 0; finish "deleted, then killed"
+  yes "deleted, then killed: stdout whole" cmp -s "$T/wanted" "$LOG"
+  yes "deleted, then killed: stderr whole" cmp -s "$T/wanted" "$ERR"
+  right_index "deleted, then killed"
+}
+case_hold() {
+  place hold; orders "disk_floor=1000000000000000000" "events=$W/events.log"; agent "while :; do echo x; sleep 0.02; done"; launch run
+  yes "held" within 50 is_file "$D/hold.json"
+  sleep 0.2; before=$(wc -c <"$LOG"); sleep 0.3; is "held: stands still" "$(wc -c <"$LOG")" "$before"
+  murder; orders disk_floor=1; launch adopt
+  yes "hold taken over and ended" within 50 gone "$D/hold.json"
+  goes_on() { [ "$(wc -c <"$LOG")" -gt "$before" ]; }
+  yes "goes on" within 50 goes_on
+  ask 0; finish "hold"; verified "hold"
+  place stopped; orders "disk_floor=1000000000000000000"; agent "trap 'exit 3' INT; while :; do sleep 0.02; done"; launch run; within 50 is_file "$D/hold.json"; sleep 0.1
+  ask 5000; finish "stop while held"; is "stop while held: it could end itself" "$(value "$D/exit.json" code)" 3; yes "stop while held: hold over" gone "$D/hold.json"
+  place policy; orders "disk_floor=1000000000000000000" "disk_policy=stop"; agent "sleep 60"; run "disk_policy=stop"; is "disk_policy=stop" "$(value "$D/exit.json" limit)" '"disk"'
+}
+case_files() {
+  echo x >"$T/f"; is "lease: free" "$($K lease "$T/f" "$T/none")" "free
+unknown"
+  exec 5>>"$T/f"; is "lease: held" "$($K lease "$T/f")" held; exec 5>&-
+  mkdir -p "$T/tree/a/b" "$T/tree/ro" "$T/victim"; echo keep >"$T/victim/file"; echo 1 >"$T/tree/a/b/c"; echo 1 >"$T/tree/ro/f"
+  ln -s "$T/victim" "$T/tree/a/link"; ln -s "$T/victim/file" "$T/tree/b"; ln "$T/victim/file" "$T/tree/hard"; chmod 0500 "$T/tree/ro"; mkdir -m 0 "$T/tree/none"
+  no "rmtree says what it freed" [ "$($K rmtree "$T/tree")" -lt 1 ]
+  yes "rmtree: gone" gone "$T/tree"
+  is "rmtree: links not followed" "$(cat "$T/victim/file")" keep
+  place tmp; agent 'mkdir -p $TMPDIR/a/b; echo x >$TMPDIR/a/b/c; chmod 500 $TMPDIR/a/b; ln -s / $TMPDIR/root; mkfifo $TMPDIR/p; echo $TMPDIR'; run "TMPDIR"
+  is "TMPDIR is the run's own" "$(cat "$LOG")" "/tmp/mw-$N"; verified "TMPDIR"
+}
+case_inherit() {
+  place fds; orders "arg=ls" "arg=/proc/self/fd"; (launch run 7</dev/null 9>"$T/nine"; wait "$P"); within 50 is_file "$D/done.json" # 3 is its own, for the folder
+  [ "$VARIANT" = valgrind ] || is "the agent gets three descriptors" "$(tr '\n' ' ' <"$LOG")" "0 1 2 3 "
+  place env; agent 'umask; echo "$PATH" "$MIDWATCH_NONCE" "$FOO"; ulimit -c 0; trap'
+  orders "env=FOO=a=b" "env=PATH=/tmp/mw-00000000000000000000000000000000:/bin:/usr/bin"
+  (umask 027; trap '' USR1; launch run; wait "$P"); within 50 is_file "$D/done.json"
+  is "the agent gets the caller's umask, its environment and default signals" "$(cat "$LOG")" "0027
+/bin:/usr/bin:/tmp/mw-$N $N a=b"
+  place chld; agent "exit 8"; (trap '' CHLD; launch run; within 50 is_file "$D/done.json"); is "a caller that ignores SIGCHLD" "$(value "$D/exit.json" code)" 8
+  mkfifo "$T/fifo"; place fifo; orders "stdin=$T/fifo"; agent 'read a; read b; echo "$a-$b"'; launch run
+  echo one >"$T/fifo"; sleep 0.1; echo two >"$T/fifo"; finish "FIFO"; is "a FIFO is read past its first writer" "$(cat "$LOG")" "one-two"
+  place storm; agent 'trap "exit 6" INT; while :; do sleep 0.01; done'; launch run
+  i=0; while [ $i -lt 300 ]; do kill -HUP "$P"; kill -USR1 "$P"; kill -USR2 "$P"; kill -ALRM "$P"; kill -PIPE "$P"; i=$((i + 1)); done
+  yes "a storm of signals is survived" alive "$P"
+  i=0; while [ $i -lt 300 ]; do kill -TERM "$P"; i=$((i + 1)); done 2>/dev/null
+  finish "storm"; is "storm: one stop" "$(value "$D/exit.json" code)" 6
+}
+case_below() {
+  place inner; agent "echo \$\$ >$T/inner.pid; while :; do sleep 0.05; done"; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner"
+  place outer; agent "$RELEASE run inner.1 $IN <$T/orders.inner >$T/inner.answer & sleep 0.1; while [ ! -s $T/inner.answer ]; do sleep 0.02; done; trap '' INT; while :; do sleep 0.05; done"
+  launch run; within 100 is_file "$T/inner.answer"; within 20 is_file "$T/inner.pid"; ask 200; finish "outer"
+  verified "outer"
+  is "the inner keeper is spared and listed" "$(value "$D/done.json" run)" '"inner.1"'
+  yes "the inner agent lives" alive "$(cat "$T/inner.pid")"
+  INNER=$(value "$ID/claim" pid); echo '{"grace_ms":0}' >"$ID/stop.json"; kill -TERM "$INNER"
+  yes "the inner run ends on its own stop" within 100 is_file "$ID/done.json"
+  yes "the inner keeper ends" within 50 dead "$INNER"
+
+  place inner2; agent "setsid sh -c 'echo \$\$ >$T/kid.pid; while :; do sleep 0.05; done' & env -u MIDWATCH_NONCE -u MIDWATCH_AGENT -u TMPDIR sh -c 'echo \$\$ >$T/path.pid; while :; do sleep 0.05; done' & while :; do sleep 0.05; done"
+  orders tier=subreaper; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner2" # without a leaf of its own it must leave the outer's all the same
+  place outer2; agent "$RELEASE run inner2.1 $IN <$T/orders.inner2 >$T/inner2.answer & while :; do sleep 0.05; done"
+  launch run; within 100 is_file "$T/path.pid"; within 100 is_file "$T/kid.pid"; INNER=$(value "$ID/claim" pid); kill -KILL "$INNER"; sleep 0.1; ask 200; finish "outer of a lost run"
+  yes "a lost inner run's member is spared" alive "$(cat "$T/kid.pid")"
+  yes "also one that kept only PATH" alive "$(cat "$T/path.pid")"
+  NAME=inner2; N=$IN; D=$ID; head -c "$(($(wc -c <"$T/orders.inner2") - 4))" "$T/orders.inner2" >"$T/o"; mv "$T/o" "$T/orders.inner2"
+  launch adopt; ask 0; finish "adopter of the lost inner run"
+  yes "and ended by its adopter" dead "$(cat "$T/kid.pid")"; yes "both" dead "$(cat "$T/path.pid")"
+}
+case_full() { # a disk of 1 MB
+  [ "$(id -u)" = 0 ] && mkdir "$T/disk" && mount -t tmpfs -o size=1m none "$T/disk" || { echo "SKIPPED: full disk; mount needs root." >&2; ok skipped; return; }
+  T=$T/disk; place full; agent "head -c 3000000 /dev/zero; exit 3"; launch run; sleep 0.5
+  yes "full disk: the ballast makes room for the exit" is_file "$D/exit.json"; finish "full disk"; verified "full disk"
+  place late; agent "head -c 500000 /dev/zero >$T/log2; sleep 0.3; exit 3"; rm -f "$LOGS"/*; launch run; sleep 0.1; rm -f "$D/ballast"
+  head -c 2000000 /dev/zero >"$T/filler" 2>/dev/null; sleep 0.6; yes "no room at all: the keeper waits" alive "$P"; no "and has written no half fact" is_file "$D/done.json"
+  rm -f "$T/filler"; finish "room again"; is "the fact comes when there is room" "$(value "$D/exit.json" code)" 3
+  umount -l "$T"
+}
+case_size() { # the release program only: others carry their tools with them
+  place size; orders "arg=sh" "arg=-c" "arg=while :; do echo hello; sleep 0.01; done" "arg=$(head -c 100000 /dev/zero | tr '\0' x)"; launch run; sleep 0.5
+  while read -r key kb _; do [ "$key" = VmRSS: ] && break; done <"/proc/$P/status"
+  yes "at most 1 MB of memory ($kb kB)" [ "$kb" -le 1024 ]
+  ask 0; finish "size"
+}
+
+# ---- run all: VARIANT COMMAND TIERS CASES ----
+mkfifo "$TOP/slots"
+exec 3<>"$TOP/slots"
+i=0; while [ $i -lt "$SLOTS" ]; do echo >&3; i=$((i + 1)); done
+go() { # VARIANT COMMAND TIER CASE, as soon as a slot is free
+  read -r _ <&3
+  (
+    VARIANT=$1; WHO="$1 $3 $4"; K=$2; TIER=$3; T=$TOP/$1-$3-$4; RESULTS=$TOP/$1-$3-$4.result; began=$(date +%s)
+    mkdir "$T"; "case_$4" 2>>"$T/shell"
+    [ -s "$RESULTS" ] || bad "no result: $(tail -n 3 "$T/shell")"
+    for log in "$TOP/$1-$3-$4".log.*; do [ ! -s "$log" ] || case $(cat "$log") in *ERROR:*|*runtime\ error*|*definitely\ lost:\ [1-9]*|*Invalid\ *|*uninitialised*) bad "$log: $(head -n 30 "$log")" ;; esac; done
+    [ -z "${VERBOSE:-}" ] || echo "$WHO: $(($(date +%s) - began)) s"
+    echo >&3
+  ) &
+}
+TREE="adopt stop hold below leftovers"
+REST="exit exec index inherit adopt_deleted files deleted bytes limit full refused"
+# The slowest first.
+if command -v valgrind >/dev/null; then
+  for c in $TREE $REST; do
+    go valgrind "valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 --trace-children=no --log-file=$TOP/valgrind-subreaper-$c.log.%p $BUILD/debug" subreaper "$c"
+  done
+else
+  echo "SKIPPED: valgrind is not installed; leaks were not looked for." >&2
+fi
+for c in $TREE $REST; do
+  export "ASAN_OPTIONS=detect_leaks=0:log_path=$TOP/asan-auto-$c.log"
+  go asan "$BUILD/asan" auto "$c"
+done
+for c in $TREE $REST size; do go release "$RELEASE" auto "$c"; done
+for c in $TREE; do go release "$RELEASE" subreaper "$c"; done
+wait
+cat "$TOP"/*.result >"$TOP/all"
+passed=0; failed=0
+while IFS= read -r line; do
+  case $line in
+    PASS*) passed=$((passed + 1)); [ -z "${VERBOSE:-}" ] || echo "$line" ;;
+    FAIL*) failed=$((failed + 1)); echo "$line" ;;
+    *) echo "  $line" ;;
+  esac
+done <"$TOP/all"
+echo "keeper: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]

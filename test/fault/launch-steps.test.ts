@@ -1,0 +1,145 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { LaunchStep } from "../../src/agent/context.ts";
+import type { ClaimFact } from "../../src/core/types.ts";
+import { readJson } from "../../src/disk/replace.ts";
+import { readProcess } from "../../src/process/identity.ts";
+import { signal } from "../support/keeper-kill.ts";
+import { lab } from "../support/lab.ts";
+import { expectSettled, lookLater } from "../support/settled.ts";
+import { type Lab, supportFile, text, until } from "../support/workspace.ts";
+
+const STEPS: readonly LaunchStep[] = ["reserved", "folders", "active", "intent", "answered"];
+
+interface Launcher {
+  child: ChildProcess;
+  /** Goes on; gives what came of the launch. */
+  go(): Promise<{ phase?: string; error?: { code: string } }>;
+}
+
+/** A launcher that stands still at a step. */
+async function standing(at: Lab, step: LaunchStep, ...order: string[]): Promise<Launcher> {
+  const child = at.node(supportFile("launch-at.ts"), at.root, step, ...order);
+  await until(() => readProcess(child.pid ?? 0)?.state === "T", 10_000, `stopped at ${step}`);
+  const go = async (): Promise<{ phase?: string; error?: { code: string } }> => {
+    const told = once(child, "message");
+    child.kill("SIGCONT");
+    const [message] = await told;
+    await once(child, "exit");
+    return message;
+  };
+  return { child, go };
+}
+
+const agentThatTells = (at: Lab): string[] => ["run", "sh", "-c", `echo ran >>"${at.folder}/ran"; exec sleep 300`];
+const ran = (at: Lab): number => text(join(at.folder, "ran")).split("\n").length - 1;
+
+const phases = async (at: Lab): Promise<string[]> => (await at.open().list({ all: true })).map(({ phase }) => phase);
+
+describe.each(STEPS)("a launcher that stands still at %s", (step) => {
+  const started = step === "answered";
+
+  it("others see a true state; a stop works, and nothing runs when the launcher goes on", async () => {
+    const at = lab();
+    const launcher = await standing(at, step, ...agentThatTells(at));
+    const [seen] = await at.workspace.list();
+    expect(seen?.phase).toBe(started ? "running" : "intended");
+    if (started) await until(() => ran(at) === 1);
+    const begun = performance.now();
+    const [report] = await at.open().stop([seen?.agent], { graceMs: 100 });
+    expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", already_stopped: false });
+    expect(performance.now() - begun).toBeLessThan(5000); // Not by running into a time limit.
+    expect(await launcher.go()).toMatchObject({ phase: started ? "running" : "launch_failed" });
+    expect(await phases(at)).toEqual([started ? "drained" : "launch_failed"]);
+    expect((await at.workspace.show(seen?.agent)).outcome).toBe("stopped");
+    expect(ran(at)).toBe(started ? 1 : 0);
+    await expectSettled(at);
+  });
+
+  it("is given up when its time is over, and then nothing runs when it goes on", async () => {
+    const at = lab();
+    const launcher = await standing(at, step, ...agentThatTells(at));
+    await lookLater(at);
+    const early = step === "reserved" || step === "folders" || step === "active";
+    expect(await phases(at)).toEqual(early ? [] : [started ? "running" : "launch_failed"]);
+    expect(await launcher.go()).toMatchObject({ phase: started ? "running" : "launch_failed" });
+    expect(await phases(at)).toEqual([started ? "running" : "launch_failed"]);
+    if (started) await until(() => ran(at) === 1);
+    else expect(ran(at)).toBe(0);
+    if (started) await at.workspace.stop(["a"], { graceMs: 0 });
+    await expectSettled(at);
+  });
+
+  it("R-004.11: and is killed -9: nothing runs untracked, and the next look settles it", async () => {
+    const at = lab();
+    const { child } = await standing(at, step, ...agentThatTells(at));
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+    expect(await phases(at)).toEqual([started ? "running" : "intended"]);
+    await lookLater(at);
+    if (started) {
+      await until(() => ran(at) === 1);
+      expect(await at.workspace.show("a")).toMatchObject({ phase: "running", alive: null });
+      await at.workspace.stop(["a"], { graceMs: 0 });
+    } else {
+      expect(await phases(at)).toEqual(step === "intent" ? ["launch_failed"] : []);
+      expect(ran(at)).toBe(0);
+    }
+    await expectSettled(at);
+  });
+
+  it("R-000.38: and is killed -9 in a restart: the former run's log is still read, and the next restart works", async () => {
+    const at = lab();
+    const { agent } = await at.workspace.run({
+      argv: ["sh", "-c", `echo ran >>"${at.folder}/ran"; cat "${at.folder}/ran"`],
+    });
+    await at.workspace.wait([agent]);
+    const { child } = await standing(at, step, "restart", agent);
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+    await lookLater(at);
+    const shown = await at.workspace.show(agent);
+    expect(shown.run).toBe(started || step === "intent" ? 2 : 1);
+    expect((await at.raw(agent, { run: 1 })).toString()).toBe("ran\n");
+    expect(existsSync(shown.runs[0]?.log ?? "")).toBe(true);
+    await at.workspace.wait([agent]);
+    const again = await at.workspace.restart(agent);
+    const [over] = await at.workspace.wait([agent]);
+    expect(over).toMatchObject({ run: again.run, outcome: "completed" });
+    expect((await at.raw(agent, { run: 1 })).toString()).toBe("ran\n");
+    expect((await at.raw(agent)).toString()).toBe("ran\n".repeat(started ? 3 : 2));
+    await expectSettled(at);
+  });
+});
+
+it("others see launching while the keeper has claimed and not started; a stop works all the same", async () => {
+  for (let round = 0; ; round++) {
+    const at = lab();
+    const starting = at.workspace.run({ argv: agentThatTells(at).slice(1) });
+    // Its part in this process is done; the keeper claims and starts while we look without a pause.
+    let claim: ClaimFact | undefined;
+    for (const end = performance.now() + 5000; !claim && performance.now() < end; ) {
+      const path = globSync("TASK-*/runs/*/1/claim", { cwd: at.root })[0] ?? "";
+      claim = readJson<ClaimFact>(join(at.root, path)).value;
+    }
+    signal(claim as ClaimFact, "SIGSTOP");
+    const [seen] = await at.workspace.list();
+    if (seen?.phase !== "launching" && round < 20) {
+      signal(claim as ClaimFact, "SIGCONT"); // It was faster.
+      await starting;
+      continue;
+    }
+    expect(seen?.phase).toBe("launching");
+    expect(await at.cli("show", "--json", seen?.agent ?? "")).toMatchObject({ code: 0 });
+    const [report] = await at.open().stop([seen?.agent], { graceMs: 100 });
+    expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
+    await starting;
+    await expectSettled(at);
+    return;
+  }
+});

@@ -1,0 +1,27 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { type Context, Registries } from "../../src/agent/context.ts";
+import { reconcile } from "../../src/agent/reconcile.ts";
+import { loadConfig } from "../../src/core/config.ts";
+import { layout } from "../../src/disk/layout.ts";
+import type { Lab } from "./workspace.ts";
+
+/** What a process sees 11 s from now, when the time for a launch is over. */
+export async function lookLater(at: Lab, times = 1): Promise<void> {
+  const paths = layout(at.root);
+  const registries = new Registries(paths);
+  const context: Context = { layout: paths, config: loadConfig(), env: process.env, cwd: at.folder, registries };
+  for (let i = 0; i < times; i++) await reconcile(context, Date.now() + 11_000);
+  registries.close();
+}
+
+/** No mark and no process is left over, and the registry says what the folders say. */
+export async function expectSettled(at: Lab): Promise<void> {
+  await at.open().list();
+  expect(readdirSync(join(at.root, "active"))).toEqual([]);
+  const rows = await at.open().list({ all: true });
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(join(at.root, `midwatch.db${suffix}`), { force: true });
+  expect(await at.open().list({ all: true })).toEqual(rows);
+  expect(at.survivors()).toEqual([]);
+}
