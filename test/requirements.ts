@@ -9,22 +9,19 @@ export type Requirement = {
 
 export const requirements: Record<string, Requirement> = {
   // Logs
-  "R-000.1": { text: "A torn or malformed line never hides the lines behind it.", later: "log engine" },
+  "R-000.1": { text: "A torn or malformed line never hides the lines behind it." },
   "R-000.2": {
     text: "A bad line is read as a parse_error record with its line number, up to 200 characters of it, and the error.",
-    later: "log engine",
   },
-  "R-000.3": { text: "Empty lines give no record.", later: "log engine" },
+  "R-000.3": { text: "Empty lines give no record." },
   "R-000.4": { text: "Our own writers write whole records only, and complete or close a short write." },
   "R-000.5": {
     text: "A writer that is ended by SIGTERM, SIGINT or exit leaves no half record behind.",
-    later: "log engine",
   },
   "R-000.6": {
     text: "After kill -9 in the middle of a line the file reads fine and the next record is not glued to the torn one.",
-    later: "log engine",
   },
-  "R-000.7": { text: "Concurrent writers to one file lose nothing and never interleave.", later: "log engine" },
+  "R-000.7": { text: "Concurrent writers to one file lose nothing and never interleave." },
   "R-000.8": { text: "Each agent has a log path of its own, also when two start in the same second." },
   "R-000.9": { text: "Logs are opened for appending and never truncated." },
   "R-000.10": { text: "An agent's files can be told apart and handled by agent." },
@@ -35,46 +32,45 @@ export const requirements: Record<string, Requirement> = {
   "R-000.13": { text: "A run's output is limited, and what is kept of earlier runs is bounded." },
   "R-000.14": {
     text: "Free space is part of progress: a warning below 500 MB, an error below 100 MB.",
-    later: "log engine",
+    later: "fleet",
   },
   "R-000.15": {
     text: "The last 100 records of 10 GB are read in under 100 ms without loading the file.",
-    later: "log engine",
   },
-  "R-000.16": { text: "A tail of N returns exactly N records whatever the length of the lines.", later: "log engine" },
-  "R-000.17": { text: "Any page of a log can be read by offset and limit.", later: "log engine" },
-  "R-000.18": { text: "A full read is capped and says so.", later: "log engine" },
-  "R-000.19": { text: "Reading defaults to the last 100 records, and more can be loaded.", later: "log engine" },
-  "R-000.20": { text: "Logs of ended runs are compressed.", later: "log engine" },
-  "R-000.21": { text: "The bytes of a log can be checked against checksums.", later: "log engine" },
+  "R-000.16": { text: "A tail of N returns exactly N records whatever the length of the lines." },
+  "R-000.17": { text: "Any page of a log can be read by offset and limit." },
+  "R-000.18": {
+    text: "A full read is capped and says so.",
+    notApplicable: "A whole read streams in bounded memory and needs no cap; what gathers records is bounded.",
+  },
+  "R-000.19": { text: "Reading defaults to the last 100 records, and more can be loaded." },
+  "R-000.20": { text: "Logs of ended runs are compressed." },
+  "R-000.21": { text: "The bytes of a log can be checked against checksums." },
   "R-000.22": {
     text: "A log is validated before it is archived, and a corrupt one is kept aside.",
-    later: "log engine",
   },
   "R-000.23": {
     text: "A log can be validated at any time; the answer lists bad lines with their errors.",
-    later: "log engine",
   },
   "R-000.24": { text: "Permissions of log folders and files are set explicitly and writability is checked." },
   "R-000.25": { text: "A run can be given another folder when the workspace is not writable, and says so." },
   "R-000.26": { text: "A permission error says what failed and what to do next." },
-  "R-000.27": { text: "Archiving never takes data from under a writer or a reader.", later: "log engine" },
-  "R-000.28": { text: "A reader beside a writer sees complete lines only, each exactly once.", later: "log engine" },
-  "R-000.29": { text: "A record can be read as soon as it is written.", later: "log engine" },
-  "R-000.30": { text: "A log that does not exist yet is an empty page with a note.", later: "log engine" },
+  "R-000.27": { text: "Archiving never takes data from under a writer or a reader." },
+  "R-000.28": { text: "A reader beside a writer sees complete lines only, each exactly once." },
+  "R-000.29": { text: "A record can be read as soon as it is written." },
+  "R-000.30": { text: "A log that does not exist yet is an empty page with a note." },
   "R-000.31": { text: "An agent that died without output gives an empty page with a note and the tail of its stderr." },
   "R-000.32": { text: "A read-only file system is found before the start by a write test." },
   "R-000.33": { text: "A log folder deleted during a run is made again and later output lands in it." },
   "R-000.34": { text: "The keeper notices that the workspace was deleted, says so and restores it." },
   "R-000.35": { text: "An agent survives when its log folder cannot be restored." },
-  "R-000.36": { text: "Any number of readers can read a log at once.", later: "log engine" },
-  "R-000.37": { text: "A reader notices that its file was replaced during the read.", later: "log engine" },
+  "R-000.36": { text: "Any number of readers can read a log at once." },
+  "R-000.37": { text: "A reader notices that its file was replaced during the read." },
   "R-000.38": { text: "A restart keeps the id, begins with an agent_restart record, and numbers the run." },
   "R-000.39": { text: "Logs lie at TASK-x/logs/<agent>_stream.jsonl in the workspace." },
-  "R-000.40": { text: "Records carry a UTC timestamp, and text stays UTF-8.", later: "log engine" },
+  "R-000.40": { text: "Records carry a UTC timestamp, and text stays UTF-8." },
   "R-000.41": {
     text: "A writer retries transient errors, makes a missing folder again, and reports a full disk.",
-    later: "log engine",
   },
   "R-000.42": { text: "deploy_headless_agent makes the log and get_agent_output reads it.", later: "doors" },
   "R-000.43": {
@@ -83,7 +79,6 @@ export const requirements: Record<string, Requirement> = {
   "R-000.44": { text: "Formats and interfaces are documented." },
   "R-000.45": {
     text: "Logs are filtered before the tail is taken, and a bad pattern is a named error.",
-    later: "log engine",
   },
 
   // Monitoring

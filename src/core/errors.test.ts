@@ -15,7 +15,7 @@ function documented(): Record<string, unknown> {
 }
 
 describe("errors", () => {
-  it("are documented: each code in docs/errors.md, and nothing else there", () => {
+  it("R-000.44: are documented: each code in docs/errors.md, and nothing else there", () => {
     expect(documented()).toEqual(ERRORS);
   });
 

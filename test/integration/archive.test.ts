@@ -79,7 +79,7 @@ describe("archive", () => {
     expect(readFileSync(log, "utf8")).toBe("x\nmore\n");
   });
 
-  it("R-000.22, R-000.23: a log that is not what was recorded is kept aside, said, and still readable", async () => {
+  it("R-000.21, R-000.22, R-000.23: a log that is not what was recorded is kept aside, said, and still readable", async () => {
     const workspace = workspaceIn(folder());
     const { agent, log } = await ended(workspace, "seq", "1", "100000");
     const bytes = readFileSync(log);

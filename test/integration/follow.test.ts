@@ -64,7 +64,7 @@ describe("following", () => {
     expect(lines).toEqual(["late"]);
   });
 
-  it("R-000.45: filter before tail, page, since; a bad or endless regular expression is refused", async () => {
+  it("R-000.19, R-000.40, R-000.45: the last 100 by default, filter before tail, page, since; a bad or endless regular expression is refused", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
     const { agent } = await workspace.run({
@@ -75,6 +75,7 @@ describe("following", () => {
     expect(await text("--grep", "^ERROR", "-n", "10")).toBe("ERROR one\nERROR two\n");
     expect(await text("--grep", "^ERROR", "-n", "1")).toBe("ERROR two\n");
     expect(await text("--offset", "998", "--limit", "4")).toBe("line 999\nline 1000\n\nERROR one\n");
+    expect((await text()).split("\n").slice(0, -1)).toHaveLength(100);
     expect(await text("-n", "2")).toBe("ERROR two\nfine\n");
     expect(await text("--since", "1h", "-n", "1")).toBe("fine\n");
     expect(await text("--since", new Date(Date.now() + 60_000).toISOString())).toBe("");
