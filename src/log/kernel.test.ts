@@ -3,12 +3,14 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import asc from "assemblyscript/asc";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { folder } from "../../test/support/folder.ts";
 import { fuzzJson, isJson } from "../../test/support/json-fuzz.ts";
 import { INVALID, VALID } from "../../test/support/json-table.ts";
 import { makeKernel } from "./kernel.ts";
 import { KernelScanner, PlainScanner, type Scanner } from "./scanner.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const wasm = join(root, "dist", "kernel.wasm");
@@ -96,11 +98,12 @@ describe.each<[string, Scanner]>([
   });
 
   it("takes any depth", () => {
-    for (const depth of [1, 63, 64, 65, 100_000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 1_500_000]) {
+    for (const depth of [1, 100_000, 1 << 20, (1 << 20) + 1]) {
       scanner.bytes.fill("[", 0, depth).fill("]", depth, 2 * depth);
       expect(scanner.isJson(0, 2 * depth), `${depth}`).toBe(true);
       expect(scanner.isJson(0, 2 * depth - 1), `${depth} less one`).toBe(false);
       expect(scanner.badLine(0, 2 * depth)).toBe(-1);
+      expect(scanner.bytes.indexOf("]"), `${depth}: bytes changed`).toBe(depth);
       scanner.bytes.write("}", 2 * depth - 1);
       expect(scanner.isJson(0, 2 * depth), `${depth} closed wrongly`).toBe(false);
       expect(scanner.badLine(0, 2 * depth)).toBe(0);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { pick, random } from "../../test/support/random.ts";
 import { buildIndex } from "./build-index.ts";
 import { LineIndex } from "./line-index.ts";
@@ -8,6 +8,8 @@ import { toRecord } from "./record.ts";
 import { KernelScanner, PlainScanner, type Scanner } from "./scanner.ts";
 import { BufferSource } from "./source.ts";
 import { type Verified, verify, verifyWith } from "./verify.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const CAPACITY = LINE_MAX + (1 << 20);
 const CHUNK = 512 << 10;
@@ -65,7 +67,7 @@ describe.each<[string, Scanner | undefined]>([
     expect([verified.bad_count, verified.bad.length, verified.lines]).toEqual([5000, 100, 10_000]);
   });
 
-  it.each([-1, 0, 1, 2, CHUNK, 2 * CHUNK])("judges lines up to 16 MiB and counts longer ones: %i more", (more) => {
+  it.each([0, 1, CHUNK])("judges lines up to 16 MiB and counts longer ones: %i more", (more) => {
     const long = text(LINE_MAX + more);
     for (const line of [long, long.slice(0, -1)])
       for (const parts of [[line], [line, "\n"], ['{"a":1}\n', line, "\nno\n{}\n"]]) {
@@ -84,7 +86,7 @@ describe.each<[string, Scanner | undefined]>([
     );
     const index = buildIndex(new BufferSource(bytes), bytes.length);
     const state = (changed: Buffer, entries: Buffer, end = changed.length): string =>
-      judge(logOf(changed, true, entries), end).index;
+      judge(logOf(changed, false, entries), end).index;
     expect(index.length / 32).toBe(8);
     expect(state(bytes, index)).toBe("ok");
     expect(state(bytes, Buffer.alloc(0))).toBe("none");
@@ -101,7 +103,7 @@ describe.each<[string, Scanner | undefined]>([
       damaged[place] = (damaged[place] as number) ^ (1 << Math.floor(next() * 8));
       expect(state(damaged, index), `byte ${place}`).toBe("wrong");
     }
-    const longer = Buffer.concat([bytes, Buffer.alloc((64 << 20) + 1000, "1\n")]);
+    const longer = Buffer.concat([bytes, Buffer.alloc((64 << 20) + 1000, `${text(999)}\n`)]);
     expect(state(longer, index)).toBe("stale");
     expect(state(bytes, Buffer.concat([index, index.subarray(0, 32)]))).toBe("wrong");
   });

@@ -5,7 +5,7 @@ import type { Log } from "./log.ts";
 import { toRecord } from "./record.ts";
 import { NEWLINE, type Scanner, withScanner } from "./scanner.ts";
 
-export interface BadLine {
+interface BadLine {
   line_number: number;
   offset: number;
   error: string;

@@ -2,11 +2,10 @@ import { setImmediate as breathe } from "node:timers/promises";
 import { formatSize } from "../core/size.ts";
 import type { Context } from "./operation.ts";
 
-/** Tells how far long work has come, and lets Ctrl-C through meanwhile. */
+/** Tells how far long work has come. */
 export function bytesDone(context: Context, what: string): (bytes: number) => Promise<void> {
   return async (bytes) => {
     context.progress(`${formatSize(bytes)} ${what}`);
     await breathe();
-    context.signal.throwIfAborted();
   };
 }

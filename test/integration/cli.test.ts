@@ -1,7 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { folder } from "../support/folder.ts";
+import { workspaceIn } from "../support/run.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -16,16 +20,35 @@ function midwatch(file: string, ...args: string[]) {
 }
 
 describe("the command as a process", () => {
-  it.each([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ] as const)("ends at once on %s with %d", async (signal, code) => {
+  it.each(["SIGINT", "SIGTERM"] as const)("ends at once on %s, as a shell expects it", async (signal) => {
     const { child, closed, stderr } = midwatch("../support/endless-cli.ts", "endless");
     await once(child.stdout, "data");
     child.stdout.resume();
     child.kill(signal);
-    expect(await closed).toEqual([code, null]);
+    expect(await closed).toEqual([null, signal]);
     expect(stderr()).toBe("");
+  });
+
+  it("Ctrl-C in the demo stops its agents and removes its folder; Ctrl-C of a wait leaves the agent alone", async () => {
+    const folders = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("midwatch-demo-"));
+    const before = folders();
+    const demo = midwatch("../../src/doors/cli/main.ts", "demo");
+    let text = "";
+    demo.child.stdout.on("data", (part) => {
+      text += part;
+    });
+    await expect.poll(() => text, { timeout: 20_000 }).toContain("steady");
+    demo.child.kill("SIGINT");
+    expect((await demo.closed)[0]).toBe(130);
+    expect(folders().filter((name) => !before.includes(name))).toEqual([]);
+
+    const workspace = workspaceIn(folder());
+    const { agent } = await workspace.run({ argv: ["sleep", "30"] });
+    const waiting = midwatch("../../src/doors/cli/main.ts", "wait", "--workspace", workspace.root, agent);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    waiting.child.kill("SIGINT");
+    expect((await waiting.closed)[0]).toBe(130);
+    expect((await workspace.show(agent)).phase).toBe("running");
   });
 
   it("ends quietly when the reader of its output has gone", async () => {

@@ -65,14 +65,16 @@ async function dispatch(
   }
   // With --json an error is the only thing on stderr, so notices wait for success.
   const notices: string[] = [];
-  const signals = [out.gone, ...(io.signal === undefined ? [] : [io.signal])];
   const context: Context = {
     door: "cli",
     cwd: io.cwd,
     env: io.env,
     workspace: globals.workspace,
     json: globals.json,
-    signal: AbortSignal.any(signals),
+    // Asked for only by operations that end when they are told to; see `start`.
+    get signal() {
+      return AbortSignal.any([out.gone, ...(io.signal === undefined ? [] : [io.signal])]);
+    },
     progress: (text) => showProgress(io, text),
     notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
@@ -193,20 +195,43 @@ function isEntry(): boolean {
   }
 }
 
-/** The process around `main`: its streams, its signals, its exit code. */
+/**
+ * The process around `main`: its streams, its signals, its exit code. Ctrl-C ends the process at once, as the system does it;
+ * only an operation that asks for the signal gets a moment to clean up, and a second Ctrl-C takes that too.
+ */
 export async function start(table?: readonly Operation[]): Promise<never> {
-  const ending = new AbortController();
-  const end = (code: number): void => {
-    ending.abort();
-    process.exit(code);
-  };
-  process.on("SIGINT", () => end(130));
-  process.on("SIGTERM", () => end(143));
   const { stdout, stderr, env } = process;
   // A reader of stderr that has gone is no reason to fail.
   stderr.on("error", () => {});
-  const io = { stdout, stderr, env, cwd: process.cwd(), signal: ending.signal };
-  process.exit(await main(process.argv.slice(2), io, table));
+  let ended: number | undefined;
+  let ending: AbortController | undefined;
+  const io: Io = {
+    stdout,
+    stderr,
+    env,
+    cwd: process.cwd(),
+    get signal() {
+      if (ending === undefined) {
+        const controller = new AbortController();
+        ending = controller;
+        for (const [signal, code] of [
+          ["SIGINT", 130],
+          ["SIGTERM", 143],
+        ] as const) {
+          process.on(signal, () => {
+            if (ended !== undefined) process.exit(code);
+            ended = code;
+            controller.abort();
+            setTimeout(() => process.exit(code), CLEAN_UP_MS).unref();
+          });
+        }
+      }
+      return ending.signal;
+    },
+  };
+  const code = await main(process.argv.slice(2), io, table);
+  process.exit(ended ?? code);
 }
+const CLEAN_UP_MS = 10_000;
 
 if (isEntry()) await start();
