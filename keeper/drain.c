@@ -78,7 +78,7 @@ static void kill_all(Run *run, int64_t now) {
   }
   if (leaf) cgroup_write(run->cgroup.kill, "1"); /* all at once: nobody can fork away */
   /* One by one: those not in a leaf; after a while all, for cgroup.kill passes over a process whose first thread has ended. */
-  members_signal(run, SIGKILL, now - run->kill_from > KILL_AGAIN_MS);
+  members_signal(run, SIGKILL, run->members.round, now - run->kill_from > KILL_AGAIN_MS);
   if (now - run->kill_from > STUCK_MS && !run->stuck) tell_stuck(run);
 }
 
@@ -88,9 +88,14 @@ bool drain_step(Run *run) {
   if (drain_is_empty(run)) return true;
   int64_t now = mono_ms(), passed = now - run->drain_from;
   int level = passed >= run->drain_grace ? 3 : passed >= run->drain_grace / 2 ? 2 : 1;
-  if (level > run->level) run->level = level;
-  if (run->level == 1) members_signal(run, SIGINT, false);
-  else if (run->level == 2) members_signal(run, SIGTERM, false);
+  if (level > run->level) {
+    run->level = level;
+    run->level_round = run->members.round;
+  }
+  /* While the main process cleans up, what it starts (a hook, a git command) is part of that, until the next level. */
+  unsigned before = run->main_ended ? run->members.round : run->level_round;
+  if (run->level == 1) members_signal(run, SIGINT, before, false);
+  else if (run->level == 2) members_signal(run, SIGTERM, before, false);
   else kill_all(run, now);
   return false;
 }

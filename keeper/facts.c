@@ -17,10 +17,21 @@ Fact *fact_of(Run *run, const char *name) {
   return f;
 }
 
+enum { PIECE = 16 * 1024 };
+
+/* A piece at a time: what is given back is free for everybody, and the agent or the registry may take it first. */
+static bool give_ballast(Run *run) {
+  struct stat st;
+  int fd = openat(run->dir_fd, "ballast", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  bool gave = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > PIECE && ftruncate(fd, st.st_size - PIECE) == 0;
+  if (fd >= 0) close(fd);
+  return gave || unlinkat(run->dir_fd, "ballast", 0) == 0; /* the last piece gives an inode too */
+}
+
 static bool store(Run *run, Fact *f) {
-  if (replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0) return true;
-  return (errno == ENOSPC || errno == EDQUOT) && unlinkat(run->dir_fd, "ballast", 0) == 0 &&
-         replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0;
+  do if (replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0) return true;
+  while ((errno == ENOSPC || errno == EDQUOT) && give_ballast(run));
+  return false;
 }
 
 void fact_write(Run *run, const char *name, const Text *text) {
@@ -49,6 +60,7 @@ void facts_flush(Run *run, bool all) {
     if (clean || !all) return;
     poll(NULL, 0, TICK_MAX);
     log_guard(run);
+    facts_guard(run);
     if (run->log.open) log_follow(run, true);
   }
 }
@@ -74,9 +86,16 @@ static void remake_kept(Run *run, size_t i) {
   close(dir);
 }
 
-void facts_remake(Run *run) {
-  for (size_t i = 0; i < run->n_facts; i++) run->facts[i].dirty = !run->facts[i].absent;
+/* The folder may be gone, or be there still with its files gone: a deletion that a write of ours came in the way of. */
+void facts_guard(Run *run) {
   for (size_t i = 0; i < run->keeps.n; i++) remake_kept(run, i);
+  bool there = same_file(run->dir, run->dir_fd);
+  if (there && faccessat(run->dir_fd, run->adopt ? "adopt.json" : "claim", F_OK, 0) == 0) return;
+  char inside[4200];
+  snprintf(inside, sizeof inside, "%s/x", run->dir);
+  int fd = there ? -1 : open_parent(run->root, inside, true, NULL);
+  if (fd >= 0) { close(run->dir_fd); run->dir_fd = fd; }
+  for (size_t i = 0; i < run->n_facts; i++) run->facts[i].dirty = !run->facts[i].absent;
   facts_flush(run, false);
 }
 

@@ -136,6 +136,11 @@ int64_t remove_tree(int dir, const char *name) {
   return remove_below(dir, name, st.st_dev, 0, &bytes) ? bytes : -1;
 }
 
+bool same_file(const char *path, int fd) {
+  struct stat a, b;
+  return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 int lease_state(const char *path) {
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return -1;

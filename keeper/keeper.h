@@ -32,6 +32,7 @@ char *read_small(int dir, const char *name, size_t limit); /* NUL-terminated cop
 int replace_file(int dir, const char *name, const char *bytes, size_t n); /* tmp, fsync, rename, fsync(dir) */
 int64_t remove_file(const char *root, const char *path); /* its size, -1 when it is not there or stays */
 int64_t remove_tree(int dir, const char *name); /* bytes freed, -1 when something is left */
+bool same_file(const char *path, int fd);
 int lease_state(const char *path); /* 0 no writer, 1 a writer, -1 unknown */
 
 /* ---- proc.c: who a process is ---- */
@@ -50,7 +51,7 @@ void host_identity(char boot[64], char ns[32]);
 
 /* ---- members.c: the processes of one run ---- */
 enum { BY_CGROUP = -1 }; /* in place of a signal */
-typedef struct { Proc proc; int sent, failed; unsigned round; bool spared, gone; int ended_by; char *run; } Member;
+typedef struct { Proc proc; int sent, failed; unsigned born, round; bool spared, gone; int ended_by; char *run; } Member;
 typedef struct {
   Member *at; size_t n, cap; uint32_t *slot; size_t slots;
   unsigned round;
@@ -60,7 +61,7 @@ typedef struct {
 typedef struct Run Run;
 void members_collect(Run *run, bool deep); /* a fresh look; entries not seen are gone. deep: adopters search all of /proc */
 void members_collect_from(Run *run, const pid_t *holders, size_t n); /* as deep, with the search done by the caller */
-void members_signal(Run *run, int sig, bool again);
+void members_signal(Run *run, int sig, unsigned before, bool again); /* those first seen in round `before` or earlier */
 void members_report(const Members *m, Text *t);
 void members_remember(Run *run); /* the file `members`, for whoever has to go on after us */
 void members_forget(Members *m); /* those who are gone */
@@ -104,7 +105,7 @@ Fact *fact_of(Run *run, const char *name);
 void fact_write(Run *run, const char *name, const Text *text);
 void fact_remove(Run *run, const char *name);
 void facts_flush(Run *run, bool all);
-void facts_remake(Run *run); /* in a new folder: the old one was deleted */
+void facts_guard(Run *run); /* remakes what was deleted */
 void kept_load(Run *run);
 void event_append(Run *run, const char *type, const char *content);
 
@@ -139,7 +140,7 @@ struct Run {
   char tmpdir[64]; bool tmpdir_made;
   bool main_ended, stop_requested, stop_seen;
   const char *limit;         /* "output", "disk" or NULL */
-  bool draining, stuck; int level; int64_t drain_from, drain_grace, kill_from;
+  bool draining, stuck; int level; unsigned level_round; int64_t drain_from, drain_grace, kill_from;
   const char *held;
   unsigned empty_rounds;
 };

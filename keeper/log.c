@@ -234,11 +234,6 @@ bool log_finish(Run *run) {
   return true;
 }
 
-static bool same_file(const char *path, int fd) {
-  struct stat a, b;
-  return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
 static bool is_missing(const char *path) {
   struct stat st;
   return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
@@ -270,18 +265,9 @@ static void remake_index(Run *run) {
 
 void log_guard(Run *run) {
   Log *log = &run->log;
-  if (log->open) {
-    bool remade = mirror_again(run, &log->out);
-    remade = mirror_again(run, &log->err) || remade;
-    if (remade) log->mirrored = true;
-    remake_index(run);
-  }
-  if (same_file(run->dir, run->dir_fd)) return;
-  char inside[4200];
-  snprintf(inside, sizeof inside, "%s/x", run->dir);
-  int fd = open_parent(run->root, inside, true, NULL);
-  if (fd < 0) return;
-  close(run->dir_fd);
-  run->dir_fd = fd;
-  facts_remake(run);
+  if (!log->open) return;
+  bool remade = mirror_again(run, &log->out);
+  remade = mirror_again(run, &log->err) || remade;
+  if (remade) log->mirrored = true;
+  remake_index(run);
 }

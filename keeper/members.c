@@ -32,7 +32,7 @@ static Member *insert(Members *m, const Proc *p) {
   if (m->n == m->cap) m->at = must(realloc(m->at, (m->cap = m->cap ? m->cap * 2 : 16) * sizeof *m->at));
   if (m->n * 2 >= m->slots) make_slots(m, m->slots ? m->slots * 2 : 64);
   Member *e = &m->at[m->n++];
-  *e = (Member){.proc = *p};
+  *e = (Member){.proc = *p, .born = m->round};
   e->proc.uid = proc_uid(p->pid);
   m->slot[slot_of(m, p->pid)] = (uint32_t)m->n; /* a reused pid takes the slot; the old entry stays listed as gone */
   return e;
@@ -173,10 +173,10 @@ void members_collect(Run *run, bool deep) {
 }
 
 /* ---- acting and telling ---- */
-void members_signal(Run *run, int sig, bool again) {
+void members_signal(Run *run, int sig, unsigned before, bool again) {
   for (size_t i = 0; i < run->members.n; i++) {
     Member *e = &run->members.at[i];
-    if (e->gone || e->spared || (!again && (e->sent == sig || e->sent == BY_CGROUP))) continue;
+    if (e->gone || e->spared || e->born > before || (!again && (e->sent == sig || e->sent == BY_CGROUP))) continue;
     int failed = proc_signal(&e->proc, sig);
     if (sig == SIGTERM) proc_signal(&e->proc, SIGCONT); /* a stopped process would keep the TERM pending for ever */
     e->failed = failed == ESRCH ? 0 : failed;

@@ -70,6 +70,7 @@ static void finish(Run *run) {
   int64_t took = run->draining ? mono_ms() - run->drain_from : 0;
   const char *guarantee = run->cgroup.joined ? "cgroup" : run->adopt ? "scan" : "subreaper";
   log_guard(run);
+  facts_guard(run);
   save_log(run);
   cgroup_remove(&run->cgroup);
   fact_remove(run, "stuck.json"); /* also those of a keeper before us */
@@ -115,6 +116,7 @@ static bool adopted_is_over(Run *run) {
 
 static void tick(Run *run) {
   log_guard(run);
+  facts_guard(run);
   facts_flush(run, false);
   hold_check(run);
   if (!run->draining && run->output_limit > 0 && run->log.out.size + run->log.err.size > run->output_limit) {
@@ -256,6 +258,12 @@ static bool take_over(Run *run) {
   if (faccessat(run->dir_fd, "hold.json", F_OK, 0) == 0) { /* held by the first keeper; ours to release */
     run->held = "disk";
     fact_of(run, "hold.json")->absent = true;
+  }
+  static const char *const before[] = {"claim", "start.json", "exit.json"}; /* what was written before us is ours to remake */
+  for (int i = 0; i < 3; i++) {
+    char *text = read_small(run->dir_fd, before[i], 64 * 1024);
+    if (text) text_add(&fact_of(run, before[i])->text, "%s", text);
+    free(text);
   }
   if (proc_is(run->main.pid, run->main.start)) run->main_fd = proc_open(&run->main);
   members_collect(run, true);

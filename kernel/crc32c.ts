@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), sixteen bytes a step; src/log/crc32c.ts is the same with eight. */
+/** CRC-32C (Castagnoli), sixteen bytes a step; src/log/crc32c.ts takes eight. */
 import { TABLES } from "./layout";
 
 let ready = false;

@@ -40,8 +40,8 @@ const EXPLAINED = `## How to run it
 
 \`\`\`sh
 npm run bench                                     # everything, under 6 minutes on 2 cores, writes this page
-node scripts/run.mjs bench/run.ts stop record     # only these: start-exit, node-exit, takeover, registry, stop, record
-node scripts/run.mjs bench/run.ts --quick         # small sizes, about 2 minutes, only prints (--write writes this page too)
+node scripts/run.mjs bench/run.ts stop record     # only these; a name that is not known lists all
+node scripts/run.mjs bench/run.ts --quick         # small sizes, 2 to 4 minutes, only prints (--write writes this page too)
 \`\`\`
 
 Run it on a machine that does nothing else: the load average above says whether it did. It ends with 1 when a bar does not hold.
@@ -63,6 +63,8 @@ processes are taken by C programs (bench/load) and not by midwatch.
 | registry | 8 processes write to SQLite through the registry | the seeds' way: lock (mkdir), read the JSON of 100 agents, write a new file, fsync, rename, unlock |
 | stop | agents with 5 descendants (plain; own session, retitled; daemon by double fork; deaf to INT, TERM, HUP; own session, empty environment, deaf) among 1,000 bystanders and 20 innocents with the agents' ids in their command lines; grace 1 s | process group: TERM, grace, KILL. tree-kill 1.2.2 with SIGKILL. The seed: tmux kill-session, then up to three looks at \`ps aux\` for the id and a word, with sleeps of 0.5, 1 and 2 s, then SIGKILL |
 
+Rows of other promises name their peer in the table.
+
 ## What to know when reading it
 
 - stop: the time is from the call to the end of the last process, seen by pidfd from outside. \`took_ms\` of a report begins when the
@@ -73,7 +75,8 @@ processes are taken by C programs (bench/load) and not by midwatch.
 - registry: a transaction of ours is not synced by itself, the seeds' is. That is a choice, not a trick: their file is the only copy, our
   registry is made again from facts that are synced one by one. The figure without fsync is given too.
 - record: the agents here print as fast as they can, 0.2 to 2.5 GB/s, which no real agent does. On two cores the keeper's reading and any
-  other load of the machine show in these figures before they show anywhere else.
+  other load of the machine show in these figures before they show anywhere else. "Without waiting for a core" leaves out the time in
+  which the agent was ready to run and no core was free (/proc/PID/schedstat); the bar is on the whole time.
 - record: keeper CPU is what /proc/PID/stat says before the agent ends; the last look at the log's tail is not in it. Shapes with one
   small write a line are left out of it.
 - memory is RSS of one keeper, program text included.

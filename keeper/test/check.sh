@@ -269,8 +269,8 @@ case_full() { # a disk of 1 MB
   [ "$(id -u)" = 0 ] && mkdir "$T/disk" && mount -t tmpfs -o size=1m none "$T/disk" || { echo "SKIPPED: full disk; mount needs root." >&2; ok skipped; return; }
   T=$T/disk; place full; agent "head -c 3000000 /dev/zero; exit 3"; launch run; sleep 0.5
   yes "full disk: the ballast makes room for the exit" is_file "$D/exit.json"; finish "full disk"; verified "full disk"
-  place late; agent "head -c 500000 /dev/zero >$T/log2; sleep 0.3; exit 3"; rm -f "$LOGS"/*; launch run; sleep 0.1; rm -f "$D/ballast"
-  head -c 2000000 /dev/zero >"$T/filler" 2>/dev/null; sleep 0.6; yes "no room at all: the keeper waits" alive "$P"; no "and has written no half fact" is_file "$D/done.json"
+  place late; agent "while [ ! -e ${T%/disk}/go ]; do sleep 0.05; done; exit 3"; rm -f "$LOGS"/*; launch run; sleep 0.3; rm -f "$D/ballast"
+  head -c 2000000 /dev/zero >"$T/filler" 2>/dev/null; touch "${T%/disk}/go"; sleep 0.6; yes "no room at all: the keeper waits" alive "$P"; no "and has written no half fact" is_file "$D/done.json"
   rm -f "$T/filler"; finish "room again"; is "the fact comes when there is room" "$(value "$D/exit.json" code)" 3
   umount -l "$T"
 }

@@ -6,7 +6,7 @@ import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import type { IntentFact, StartFact } from "../core/types.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
-import { createExclusive, replace, replaceFast } from "../disk/replace.ts";
+import { createExclusive, readJson, replace, replaceFast } from "../disk/replace.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
 import type { AgentRow, RunRow } from "../registry/registry.ts";
@@ -106,8 +106,13 @@ export function giveUp(context: Context, run: RunName & { nonce: string }, why: 
     why,
     at: iso(),
   };
+  const text = `${JSON.stringify(claim)}\n`;
   makeFolder(layout.root, paths.dir);
-  return createExclusive(paths.claim, `${JSON.stringify(claim)}\n`);
+  if (createExclusive(paths.claim, text)) return true;
+  // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
+  if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
+  replace(paths.claim, text);
+  return true;
 }
 
 /** The launch failed before its intent was written: nothing can have started, and no trace is left. */

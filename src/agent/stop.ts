@@ -13,7 +13,7 @@ import { readJson, replace } from "../disk/replace.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
-import { hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
+import { type Facts, hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
 import { fileSteps } from "./file-steps.ts";
 import { giveUp } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
@@ -79,17 +79,13 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
 }
 
 /** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
-async function endProcesses(
-  context: Context,
-  { paths, listed }: Located,
-  options: StopOptions,
-): Promise<string | undefined> {
-  const graceMs = options.graceMs ?? context.config.grace;
+async function endProcesses(context: Context, found: Located, options: StopOptions): Promise<string | undefined> {
+  const { paths, listed } = found;
   const ask: StopFact = {
     v: 1,
     reason: options.reason ?? null,
     by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
-    grace_ms: graceMs,
+    grace_ms: options.graceMs ?? context.config.grace,
     requested_at: iso(),
   };
   makeFolder(context.layout.root, paths.dir);
@@ -97,40 +93,45 @@ async function endProcesses(
   // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
   const name = { task: listed.agent.task, ...listed.run };
   if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
-  const deadline = performance.now() + graceMs + WEDGED_MS;
+  return await urgeUntilOver(context, found, ask);
+}
+
+async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: StopFact): Promise<string | undefined> {
+  const deadline = performance.now() + ask.grace_ms + WEDGED_MS;
   let asked: number | undefined;
   let nudge = performance.now() + NUDGE_MS;
   let last = deadline + STUCK_MS;
   let wedged = false;
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
     const facts = readFacts(paths);
-    if (hasEnded(facts)) return undefined;
+    const now = performance.now();
+    if (hasEnded(facts) || (facts.stuck && now > deadline)) return undefined;
     if (isElsewhere(facts)) return "it runs in another pid namespace: stop it from there";
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
-    const where = hostOf(facts);
-    const now = performance.now();
     if (!keeper) {
       await adopt(context, facts);
-    } else if (where && asked !== keeper.pid) {
-      if (signalKeeper(keeper, keeper.nonce, where, "SIGTERM")) asked = keeper.pid;
-      signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
-    } else if (where && now > nudge) {
+    } else if (asked !== keeper.pid) {
+      if (tell(facts, keeper, "SIGTERM")) asked = keeper.pid;
+      tell(facts, keeper, "SIGCONT");
+    } else if (now > nudge) {
       nudge = now + NUDGE_MS;
-      if (isStanding(keeper)) signalKeeper(keeper, keeper.nonce, where, "SIGCONT");
+      if (isStanding(keeper)) tell(facts, keeper, "SIGCONT");
     }
-    if (now > deadline) {
-      if (facts.stuck) return undefined;
-      if (!wedged && keeper && where && (isStanding(keeper) || now > last)) {
-        // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
-        wedged = true;
-        last = now + WEDGED_MS + STUCK_MS;
-        replace(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
-        signalKeeper(keeper, keeper.nonce, where, "SIGKILL");
-      } else if (now > last) return "its keeper gives no proof that it is over";
-    }
+    if (keeper && !wedged && now > deadline && (isStanding(keeper) || now > last)) {
+      // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
+      wedged = true;
+      last = now + WEDGED_MS + STUCK_MS;
+      replace(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
+      tell(facts, keeper, "SIGKILL");
+    } else if (now > last) return "its keeper gives no proof that it is over";
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
+}
+
+function tell(facts: Facts, keeper: ClaimFact, signal: NodeJS.Signals): boolean {
+  const where = hostOf(facts);
+  return where !== undefined && signalKeeper(keeper, keeper.nonce, where, signal);
 }
 
 /** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */

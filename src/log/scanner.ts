@@ -86,22 +86,28 @@ export class PlainScanner implements Scanner {
   }
 
   isJson(from: number, to: number): boolean {
-    try {
-      JSON.parse(utf8.decode(this.bytes.subarray(from, to)));
-      return true;
-    } catch {
-      return false;
-    }
+    return parses(this.bytes.subarray(from, to));
   }
 
   badLine(from: number, to: number): number {
-    for (let at = from; at < to; ) {
-      const next = this.skipLines(at, to, 1);
-      const end = next < 0 ? to : next - 1;
-      if (!isBlank(this.bytes.subarray(at, end)) && !this.isJson(at, end)) return at;
-      at = end + 1;
+    const part = this.bytes.subarray(from, to);
+    for (let at = 0; at < part.length; ) {
+      const newline = part.indexOf(NEWLINE, at);
+      const line = part.subarray(at, newline < 0 ? part.length : newline);
+      // Only a line that begins with white space, or is empty, can be blank.
+      if (((part[at] as number) > 32 || !isBlank(line)) && !parses(line)) return from + at;
+      at += line.length + 1;
     }
     return -1;
+  }
+}
+
+function parses(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(utf8.decode(bytes));
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,9 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { LaunchStep } from "../../src/agent/context.ts";
+import type { AgentId } from "../../src/core/ids.ts";
 import type { ClaimFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
 import { readProcess } from "../../src/process/identity.ts";
@@ -115,6 +116,25 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
     expect((await at.raw(agent)).toString()).toBe("ran\n".repeat(started ? 3 : 2));
     await expectSettled(at);
   });
+});
+
+it("a keeper that died in the middle of its claim has started nothing: the run is given up, or stopped", async () => {
+  const at = lab();
+  for (const end of ["given up", "stopped"]) {
+    const { child } = await standing(at, "intent", ...agentThatTells(at));
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+    const [seen] = await at.workspace.list();
+    const name = { task: seen?.task ?? "", agent: seen?.agent as AgentId, run: 1 };
+    writeFileSync(join(at.runDir(name), "claim"), '{"by":"kee');
+    expect((await at.workspace.show(seen?.agent)).phase).toBe("intended");
+    if (end === "given up") await lookLater(at);
+    else expect(await at.workspace.stop([seen?.agent])).toMatchObject([{ verified: true, outcome: "stopped" }]);
+    expect(await at.workspace.show(seen?.agent)).toMatchObject({ phase: "launch_failed" });
+  }
+  expect(ran(at)).toBe(0);
+  await expectSettled(at);
 });
 
 it("others see launching while the keeper has claimed and not started; a stop works all the same", async () => {

@@ -52,7 +52,8 @@ describe.each(["auto", "subreaper"] as Tier[])("stops (tier %s)", (tier) => {
     await once(loop, "message");
     const [report] = await at.workspace.stop([record.agent], { graceMs: 200 });
     expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", exit: { code: null } });
-    expect(report?.guarantee).toBe(record.guarantee === "cgroup" ? "cgroup" : "scan");
+    // Between two signals it may have come as far as removing the leaf; then a scan is what is left.
+    expect(report?.guarantee).toMatch(tier === "subreaper" ? /^scan$/ : /^(cgroup|scan)$/);
     expect([lives(keeper), lives(main), at.survivors()]).toEqual([false, false, []]);
     expect(existsSync(join(at.runDir(record), "adopt.json"))).toBe(true);
   });

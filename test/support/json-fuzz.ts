@@ -100,12 +100,12 @@ export function fuzzJson(scanner: Scanner, count: number, seed: number): Fuzzed 
     let child = parent;
     for (let left = Math.floor(next() * 4); left > 0; left--) child = mutate(next, child);
     const from = Math.floor(next() * 80);
-    scanner.bytes.set(child, from);
-    scanner.bytes.fill(pick(next, [...BYTES]), from + child.length, from + child.length + 20);
+    const with20 = Buffer.concat([child, Buffer.alloc(20, pick(next, [...BYTES]))]);
+    scanner.bytes.set(with20, from);
     const expected = isJson(child);
     if (expected) found.valid++;
     const same = scanner.isJson(from, from + child.length) === expected;
-    const untouched = scanner.bytes.subarray(from, from + child.length).equals(child);
+    const untouched = scanner.bytes.subarray(from, from + with20.length).equals(with20);
     if (!same || !untouched) found.differences.push(child.toString("base64"));
   }
   return found;

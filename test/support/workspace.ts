@@ -157,8 +157,9 @@ export function processesWith(nonces: readonly string[]): Survivor[] {
     const pid = Number(entry);
     const found = Number.isInteger(pid) ? readProcess(pid) : undefined;
     if (found === undefined) return [];
-    const keeper = nonces.some((nonce) => text(`/proc/${pid}/cmdline`).includes(`\0${nonce}\0`));
+    const command = text(`/proc/${pid}/cmdline`);
     const environment = text(`/proc/${pid}/environ`);
+    const keeper = nonces.some((nonce) => command.includes(`\0${nonce}\0`));
     if (!keeper && !nonces.some((nonce) => environment.includes(nonce))) return [];
     return [{ pid, start_ticks: found.start_ticks, name: found.name, keeper }];
   });
