@@ -39,6 +39,7 @@ int lease_state(const char *path); /* 0 no writer, 1 a writer, -1 unknown */
 typedef struct { pid_t pid, parent; uint64_t start; char state; int threads; char name[16]; uid_t uid; } Proc;
 bool proc_read(pid_t pid, Proc *out); /* uid is not filled in; state Z or X means dead */
 bool proc_is(pid_t pid, uint64_t start); /* alive, and still the same process */
+bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce);
 uid_t proc_uid(pid_t pid);
 void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context);
 char *proc_environ(pid_t pid, size_t *n);

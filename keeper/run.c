@@ -176,7 +176,7 @@ static bool claimed_by_other(Run *run) { /* a living keeper, or a launcher that 
   for (int i = 0; i < 2 && !yes; i++) {
     char *claim = read_small(run->dir_fd, claims[i], 4096);
     yes = claim && (json_has(claim, "by", "launcher") ||
-                    proc_is((pid_t)json_int(claim, "pid", -1), (uint64_t)json_int(claim, "start_ticks", 0)));
+                    proc_is_keeper((pid_t)json_int(claim, "pid", -1), (uint64_t)json_int(claim, "start_ticks", 0), run->nonce));
     free(claim);
   }
   return yes;
@@ -199,9 +199,12 @@ static int claim(Run *run) {
     else if (claimed_by_other(run)) failed = EEXIST;
     else fact_write(run, "adopt.json", &t);
   } else {
-    int fd = openat(run->dir_fd, "claim", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_all(fd, t.at, t.len) < 0 || fsync(fd) < 0 || fsync(run->dir_fd) < 0) failed = errno;
+    /* Linked when it is whole: whoever sees a claim can read it, also when we die in between. */
+    int fd = openat(run->dir_fd, ".claim.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write_all(fd, t.at, t.len) < 0 || fsync(fd) < 0 || linkat(run->dir_fd, ".claim.tmp", run->dir_fd, "claim", 0) < 0 ||
+        fsync(run->dir_fd) < 0) failed = errno;
     if (fd >= 0) close(fd);
+    unlinkat(run->dir_fd, ".claim.tmp", 0);
     text_bytes(&fact_of(run, "claim")->text, t.at, t.len); /* known, so that it can be remade */
   }
   text_free(&t);
