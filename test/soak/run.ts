@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { crashMatrix } from "./crash-matrix.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { readBesideWrite } from "./read-beside-write.ts";
 import type { Report } from "./report.ts";
 import { stopRaces } from "./stop-races.ts";
 import { takeOver } from "./take-over.ts";
@@ -21,6 +22,7 @@ const campaigns: [Campaign, number][] = [
   [stopRaces, 500],
   [takeOver, 100],
   [manyProcesses, 100],
+  [readBesideWrite, 600],
 ];
 const trials = new URL("./stop-trials.ts", import.meta.url);
 if (existsSync(trials)) {
