@@ -98,6 +98,7 @@ bool log_follow(Run *run, bool whole); /* true when it grew or there is more to 
 bool log_finish(Run *run); /* false: a mirror could not be completed yet */
 void log_guard(Run *run); /* remakes what was deleted */
 void log_sync_start(Run *run);
+void log_own_description(Log *log);
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 
 /* ---- facts.c: what is written into the run folder, kept in memory until it is on disk ---- */

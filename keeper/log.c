@@ -81,6 +81,20 @@ bool log_open(Run *run) {
   return true;
 }
 
+/* A description shared with the agent makes the kernel take a lock at each of its writes (4-6 % on short lines): we open
+   the files once more for ourselves and leave the first description to the agent. */
+void log_own_description(Log *log) {
+  Output *const both[] = {&log->out, &log->err};
+  for (int i = 0; i < 2; i++) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", both[i]->fd);
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    if (fd < 0) continue;
+    close(both[i]->fd);
+    both[i]->fd = fd;
+  }
+}
+
 static void add_entry(Log *log, int64_t now) {
   uint64_t entry[4] = {(uint64_t)log->lines, (uint64_t)log->line_at, (uint64_t)now, log->crc_line};
   if (write_all(log->idx, entry, ENTRY) < 0) { /* a short write must not shift all later entries */
@@ -94,6 +108,9 @@ static void add_entry(Log *log, int64_t now) {
   log->crc = log->crc_tail;
 }
 
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
+__attribute__((target_clones("avx2", "default")))
+#endif
 static unsigned count_newlines(const unsigned char *p, size_t n) {
   unsigned total = 0;
   while (n) { /* byte counters in short blocks: the compiler turns this into vector code */

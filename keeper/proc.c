@@ -146,27 +146,27 @@ static bool run_is_active(const char *root, const char *name, const char *nonce,
   return yes;
 }
 
-/* A keeper's arguments: program, verb, run, nonce. */
-static bool keeper_arguments(pid_t pid, char text[4096], const char *part[4]) {
+static ssize_t read_arguments(pid_t pid, char text[4096]) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-  ssize_t n = slurp(path, text, 4096);
-  int parts = 0;
-  for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
-  return parts == 4;
+  return slurp(path, text, 4096);
 }
 
 bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce) {
   char text[4096];
-  const char *part[4];
-  return proc_is(pid, start) && keeper_arguments(pid, text, part) && strcmp(part[3], nonce) == 0;
+  ssize_t n = proc_is(pid, start) ? read_arguments(pid, text) : 0;
+  return n > 0 && memmem(text, (size_t)n, nonce, strlen(nonce)) != NULL;
 }
 
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
+  if (!root || strcmp(p->name, "midwatch-keeper") != 0) return NULL;
   char text[4096];
-  const char *part[4];
-  if (!root || strcmp(p->name, "midwatch-keeper") != 0 || !keeper_arguments(p->pid, text, part)) return NULL;
-  return strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p) ? must(strdup(part[2])) : NULL;
+  ssize_t n = read_arguments(p->pid, text);
+  const char *part[4] = {0}; /* program, verb, run, nonce */
+  int parts = 0;
+  for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
+  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p);
+  return yes ? must(strdup(part[2])) : NULL;
 }
 
 static char *run_of_nonce(const char *root, const char *nonce) {

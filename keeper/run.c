@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -296,6 +297,14 @@ static bool begin(Run *run) {
   return false;
 }
 
+/* A hundred keepers wait for most of their lives: the pages of the start are given back, and what is needed again comes back
+   from the page cache. */
+static void forget_start(void) {
+  extern const char __executable_start[], etext[];
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)__executable_start + page - 1) & ~(page - 1);
+  if (madvise((void *)from, ((uintptr_t)etext & ~(page - 1)) - from, MADV_DONTNEED) < 0) {}
+}
+
 int run_main(Run *run) {
   prctl(PR_SET_NAME, "midwatch-keeper");
   setsid();
@@ -314,6 +323,7 @@ int run_main(Run *run) {
   else { answer_error(errno_name(errno), "the run cannot be taken over"); return 5; }
   let_go_of_caller();
   log_sync_start(run);
+  forget_start();
   loop(run, signals);
   if (!run->main_ended) write_exit(run, NULL, NULL);
   finish(run);

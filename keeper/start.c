@@ -148,6 +148,7 @@ static bool launch(Run *run, Report *failed) {
     else { *failed = r; ok = false; }
   close(pipe_fd[0]);
   if (!run->cgroup.joined) cgroup_remove(&run->cgroup);
+  log_own_description(&run->log);
   if (ok) {
     run->main.pid = pid;
     proc_read(pid, &run->main); /* our unreaped child: the pid cannot be reused */

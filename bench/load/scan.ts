@@ -36,6 +36,7 @@ function parse(): number {
       lines++;
       start = next + 1;
     }
+    if (start === 0) throw new Error("a line longer than a chunk, or an unfinished one");
     at += start;
   }
   return lines;

@@ -6,11 +6,12 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 export interface About {
   dir: string;
   quick: boolean;
+  givenKeeper: boolean;
   seconds: number;
   loadBefore: number;
 }
 
-export function machine({ dir, quick, seconds, loadBefore }: About): string[] {
+export function machine({ dir, quick, givenKeeper, seconds, loadBefore }: About): string[] {
   const model = cpus()[0]?.model.trim() ?? "unknown";
   const memory = `${(totalmem() / 2 ** 30).toFixed(1)} GiB`;
   const lines = [
@@ -18,6 +19,7 @@ export function machine({ dir, quick, seconds, loadBefore }: About): string[] {
     `- ${cpus().length} x ${model}, ${memory} memory, Linux ${release()}, ${fileSystem(dir)}, Node ${process.version}`,
     `- load average ${loadBefore.toFixed(1)} before, ${(loadavg()[0] ?? 0).toFixed(1)} after; the run took ${Math.round(seconds)} s`,
   ];
+  if (givenKeeper) lines.push("- the keeper was given by MIDWATCH_KEEPER and may not be of this commit");
   if (quick) lines.push("- **a quick run**: small sizes, to see that everything works; not to be quoted");
   return lines;
 }

@@ -9,7 +9,7 @@ import { iso } from "../core/time.ts";
 import type { ClaimFact, FileReport, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { readJson, replace } from "../disk/replace.ts";
+import { readJson, replaceFast } from "../disk/replace.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
@@ -89,7 +89,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     requested_at: iso(),
   };
   makeFolder(context.layout.root, paths.dir);
-  replace(paths.stop, `${JSON.stringify(ask)}\n`);
+  replaceFast(paths.stop, `${JSON.stringify(ask)}\n`);
   // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
   const name = { task: listed.agent.task, ...listed.run };
   if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
@@ -121,7 +121,7 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
       // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
       wedged = true;
       last = now + WEDGED_MS + STUCK_MS;
-      replace(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
+      replaceFast(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(facts, keeper, "SIGKILL");
     } else if (now > last) return "its keeper gives no proof that it is over";
     // A hundred stops look at a hundred folders: begin quickly, then calmly.

@@ -15,7 +15,7 @@ export interface IndexEntry {
 }
 
 export const ENTRY_BYTES = 32;
-export const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
+const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
 
 /** Entries read at a time: looking one up touches a few blocks, not the whole file. */
 const BLOCK = 128;

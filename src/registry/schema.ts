@@ -20,7 +20,7 @@ const MIGRATIONS: readonly string[] = [
     parent TEXT,
     depth INTEGER NOT NULL,
     created_at TEXT NOT NULL
-  ) STRICT;
+  ) STRICT, WITHOUT ROWID;
   CREATE INDEX agents_task ON agents (task);
   CREATE INDEX agents_parent ON agents (parent) WHERE parent IS NOT NULL;
   CREATE TABLE runs (
@@ -46,7 +46,7 @@ const MIGRATIONS: readonly string[] = [
     tokens TEXT,
     cost_usd REAL,
     PRIMARY KEY (agent, run)
-  ) STRICT;
+  ) STRICT, WITHOUT ROWID;
   CREATE INDEX runs_phase ON runs (phase);
   CREATE TABLE files (
     agent TEXT NOT NULL,
