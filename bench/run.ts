@@ -12,6 +12,7 @@ import { bench as log } from "./log.ts";
 import { bench as nodeExit } from "./node-exit.ts";
 import { bench as record } from "./record.ts";
 import { bench as registry } from "./registry.ts";
+import { bench as scan } from "./scan.ts";
 import { bench as startExit } from "./start-exit.ts";
 import { bench as stop } from "./stop.ts";
 import { compileLoads } from "./support/load.ts";
@@ -30,6 +31,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   record,
   log,
   append,
+  scan,
 };
 /** Nothing here may run for ever, whatever hangs. */
 const MOST_MS = 15 * 60_000;

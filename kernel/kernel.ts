@@ -1,6 +1,6 @@
 /**
- * The loops of src/log/scanner.ts that touch every byte, in AssemblyScript with SIMD. Positions are addresses in the memory;
- * a range is [from, to). docs: src/log/scanner.ts says what each must do, in the words of its plain version.
+ * The loops of src/log/scanner.ts that touch every byte, in AssemblyScript with SIMD. Positions are addresses in the memory, a
+ * range is [from, to). The plain scanner does the same in TypeScript; the same tests run on both.
  */
 import { NEEDLE } from "./layout";
 

@@ -95,7 +95,7 @@ function sourcesChangedAt() {
       if (entry.isDirectory()) return inside(path);
       return /\.(ts|c|h)$|^Makefile$/.test(entry.name) ? [path] : [];
     });
-  const paths = ["package-lock.json", "scripts/build.mjs", ...inside("src"), ...inside("keeper")];
+  const paths = ["package-lock.json", "scripts/build.mjs", ...inside("src"), ...inside("keeper"), ...inside("kernel")];
   return Math.max(...paths.map(changedAt));
 }
 

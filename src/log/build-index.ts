@@ -1,7 +1,6 @@
 /** The index of a log made anew from its bytes, when the keeper's is missing or wrong. Times are not known any more: 0. */
-import { crc32c } from "./crc32c.ts";
 import { ENTRY_BYTES } from "./line-index.ts";
-import { NEWLINE, PlainScanner } from "./scanner.ts";
+import { NEWLINE, type Scanner, withScanner } from "./scanner.ts";
 import type { Source } from "./source.ts";
 
 const CHUNK = 1 << 20;
@@ -9,7 +8,10 @@ const ENTRY_LINES = 1024;
 
 /** One entry per 1,024 lines and per 1 MiB, each behind a newline, as the keeper writes them. */
 export function buildIndex(source: Source, end: number): Buffer {
-  const scanner = new PlainScanner(CHUNK);
+  return withScanner(CHUNK, (scanner) => build(scanner, source, end));
+}
+
+function build(scanner: Scanner, source: Source, end: number): Buffer {
   const entries: Buffer[] = [];
   let lines = 0;
   let crc = 0;
@@ -24,7 +26,7 @@ export function buildIndex(source: Source, end: number): Buffer {
         full >= 0 ? full : at + n - from >= CHUNK ? scanner.bytes.subarray(0, n).lastIndexOf(NEWLINE) + 1 : 0;
       const stop = last > start ? last : n;
       lines += scanner.countNewlines(start, stop);
-      crc = crc32c(crc, scanner.bytes.subarray(start, stop));
+      crc = scanner.crc32c(crc, start, stop);
       if (last > start) {
         entries.push(entry(lines, at + stop, crc));
         crc = 0;

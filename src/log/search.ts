@@ -1,7 +1,7 @@
 /** Finding text in one log: every hit with its line, without holding more than a chunk. */
 import { tailStart } from "./lines.ts";
 import type { Log } from "./log.ts";
-import { PlainScanner } from "./scanner.ts";
+import { giveBack, makeScanner } from "./scanner.ts";
 
 export interface Hit {
   /** Of the line's first byte; a reader can go on from here. */
@@ -21,22 +21,26 @@ const CONTEXT = 120;
 export function* search(log: Log, text: string, from: number, end: number): Generator<Hit> {
   const needle = Buffer.from(text);
   if (needle.length === 0 || needle.length > CHUNK / 4) return;
-  const scanner = new PlainScanner(CHUNK);
-  for (let at = from; at < end; ) {
-    const n = log.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
-    if (n < needle.length) return;
-    let next: number | undefined;
-    for (let hit = scanner.indexOf(needle, 0, n); hit >= 0; ) {
-      const { found, lineEnd } = describe(log, at + hit, needle.length, end);
-      yield found;
-      if (lineEnd - at >= n) {
-        next = lineEnd; // A line that goes on behind this chunk: go on behind the line.
-        break;
+  const scanner = makeScanner(CHUNK);
+  try {
+    for (let at = from; at < end; ) {
+      const n = log.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
+      if (n < needle.length) return;
+      let next: number | undefined;
+      for (let hit = scanner.indexOf(needle, 0, n); hit >= 0; ) {
+        const { found, lineEnd } = describe(log, at + hit, needle.length, end);
+        yield found;
+        if (lineEnd - at >= n) {
+          next = lineEnd; // A line that goes on behind this chunk: go on behind the line.
+          break;
+        }
+        hit = scanner.indexOf(needle, lineEnd - at, n);
       }
-      hit = scanner.indexOf(needle, lineEnd - at, n);
+      // The text may begin at the end of this chunk.
+      at = next ?? (at + n >= end ? end : at + n - needle.length + 1);
     }
-    // The text may begin at the end of this chunk.
-    at = next ?? (at + n >= end ? end : at + n - needle.length + 1);
+  } finally {
+    giveBack(scanner);
   }
 }
 

@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { crashMatrix } from "./crash-matrix.ts";
+import { jsonFuzz } from "./json-fuzz.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
@@ -23,6 +24,7 @@ const campaigns: [Campaign, number][] = [
   [takeOver, 100],
   [manyProcesses, 100],
   [readBesideWrite, 600],
+  [jsonFuzz, 1_000_000],
 ];
 const trials = new URL("./stop-trials.ts", import.meta.url);
 if (existsSync(trials)) {
