@@ -19,16 +19,18 @@ const SHAPES = ["200 B lines", "mixed lines"] as const;
 const BLOCK = 64e6;
 const RSS_MAX = 150;
 
-type Job = "count" | "search" | "verify" | "verify with index";
+type Job = "count" | "index" | "search" | "verify" | "verify with index";
 /** How many times the peer's speed is promised with the kernel, and without. */
 const BARS: Readonly<Record<Job, readonly [number, number] | undefined>> = {
   count: [0.7, 0.15],
+  index: [0.7, 0.15],
   search: [0.5, 0.15],
   verify: [3, 0.8],
   "verify with index": undefined,
 };
 const PEERS: Readonly<Record<Job, string>> = {
   count: "`wc -l`",
+  index: "`wc -l`",
   search: "`rg --no-mmap`",
   verify: "JSON.parse of each line",
   "verify with index": "JSON.parse of each line",
@@ -79,6 +81,7 @@ async function shapeRows(options: Options, file: string, shape: string): Promise
   for (const job of Object.keys(BARS) as Job[])
     for (const scanner of ["kernel", "plain"] as const) variants[`${scanner} ${job}`] = ours(scanner, job);
   await interleave(variants, ROUNDS);
+  took.set("index", took.get("count") ?? []);
   for (const job of ["verify", "verify with index"] as const) took.set(job, took.get("plain parse") ?? []);
   const rows = (Object.keys(BARS) as Job[]).flatMap((job) => jobRows(shape, job, took));
   return [...rows, rssRow(shape, rss)];

@@ -1,11 +1,12 @@
 // `scan.ts SCANNER JOB FILE [INDEX]`: does the job once and prints {seconds (CPU), rss (MB), answer}. SCANNER is kernel or
 // plain; `parse` is what people do without us: a chunk at a time, each line to a string and through JSON.parse.
+import { buildIndex } from "../../src/log/build-index.ts";
 import { Log } from "../../src/log/log.ts";
 import { giveBack, KernelScanner, makeScanner, NEWLINE, PlainScanner } from "../../src/log/scanner.ts";
+import { search } from "../../src/log/search.ts";
 import { verify } from "../../src/log/verify.ts";
 
 const CHUNK = 1 << 20;
-const NEEDLE = Buffer.from("no such needle");
 
 const [scanner = "", job = "", file = "", index] = process.argv.slice(2);
 const made = scanner === "kernel" ? KernelScanner.make(18 * CHUNK) : new PlainScanner(18 * CHUNK);
@@ -13,17 +14,6 @@ if (made === undefined) throw new Error("there is no kernel: npm run build");
 giveBack(made); // Whoever asks for a scanner now gets this one.
 const log = Log.open(file, index, { type: "line", json: true }) as Log;
 const end = log.source.size();
-
-function search(): number {
-  const { bytes } = made as PlainScanner;
-  let hits = 0;
-  for (let at = 0; at < end; ) {
-    const n = log.source.read(bytes.subarray(0, CHUNK), at);
-    for (let hit = made?.indexOf(NEEDLE, 0, n) ?? -1; hit >= 0; hit = made?.indexOf(NEEDLE, hit + 1, n) ?? -1) hits++;
-    at += at + n < end ? n - NEEDLE.length + 1 : n;
-  }
-  return hits;
-}
 
 function parse(): number {
   const { bytes } = makeScanner(CHUNK);
@@ -44,7 +34,8 @@ function parse(): number {
 
 const jobs: Record<string, () => number> = {
   count: () => log.count(0, end),
-  search,
+  search: () => [...search(log, "no such needle", 0, end)].length,
+  index: () => buildIndex(log.source, end).length,
   verify: () => verify(log, end).lines,
   parse,
 };

@@ -1,5 +1,5 @@
-/** The index of a log made anew from its bytes, when the keeper's is missing or wrong. Times are not known any more: 0. */
-import { ENTRY_BYTES } from "./line-index.ts";
+/** The index of a log made anew from its bytes, when the keeper's is missing or wrong. Times and CRCs are not known any more. */
+import { ENTRY_BYTES, WITHOUT_CRC } from "./line-index.ts";
 import { NEWLINE, type Scanner, withScanner } from "./scanner.ts";
 import type { Source } from "./source.ts";
 
@@ -14,22 +14,20 @@ export function buildIndex(source: Source, end: number): Buffer {
 function build(scanner: Scanner, source: Source, end: number): Buffer {
   const entries: Buffer[] = [];
   let lines = 0;
-  let crc = 0;
   let from = 0;
   for (let at = 0; at < end; ) {
     const n = source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
     if (n === 0) break;
     let start = 0;
     while (start < n) {
-      const full = scanner.skipLines(start, n, ENTRY_LINES - (lines % ENTRY_LINES));
+      const wanted = ENTRY_LINES - (lines % ENTRY_LINES);
+      const full = scanner.skipLines(start, n, wanted);
       const last =
         full >= 0 ? full : at + n - from >= CHUNK ? scanner.bytes.subarray(0, n).lastIndexOf(NEWLINE) + 1 : 0;
       const stop = last > start ? last : n;
-      lines += scanner.countNewlines(start, stop);
-      crc = scanner.crc32c(crc, start, stop);
+      lines += stop === full ? wanted : scanner.countNewlines(start, stop);
       if (last > start) {
-        entries.push(entry(lines, at + stop, crc));
-        crc = 0;
+        entries.push(entry(lines, at + stop));
         from = at + stop;
       }
       start = stop;
@@ -39,10 +37,10 @@ function build(scanner: Scanner, source: Source, end: number): Buffer {
   return Buffer.concat(entries);
 }
 
-function entry(line: number, offset: number, crc: number): Buffer {
+function entry(line: number, offset: number): Buffer {
   const bytes = Buffer.alloc(ENTRY_BYTES);
   bytes.writeBigUInt64LE(BigInt(line), 0);
   bytes.writeBigUInt64LE(BigInt(offset), 8);
-  bytes.writeUInt32LE(crc, 24);
+  bytes.writeUInt32LE(WITHOUT_CRC, 28);
   return bytes;
 }

@@ -11,10 +11,13 @@ export interface IndexEntry {
   offset: number;
   /** When the bytes before `offset` were seen; 0 = unknown. */
   timeMs: number;
-  crc: number;
+  /** Of the bytes since the entry before; null in an index made anew, which could only repeat what is there. */
+  crc: number | null;
 }
 
 export const ENTRY_BYTES = 32;
+/** In the last four bytes of an entry; 0 otherwise. */
+export const WITHOUT_CRC = 1;
 const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
 
 /** Entries read at a time: looking one up touches a few blocks, not the whole file. */
@@ -51,7 +54,7 @@ export class LineIndex {
       line: Number(this.#block.readBigUInt64LE(at)),
       offset: Number(this.#block.readBigUInt64LE(at + 8)),
       timeMs: Number(this.#block.readBigUInt64LE(at + 16)),
-      crc: this.#block.readUInt32LE(at + 24),
+      crc: this.#block.readUInt32LE(at + 28) === WITHOUT_CRC ? null : this.#block.readUInt32LE(at + 24),
     };
   }
 

@@ -1,72 +1,115 @@
-// `npm run soak [FACTOR] [SEED]`: every campaign in turn, long, for a quiet night; writes docs/soak.md.
-import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+// `npm run soak [FACTOR] [SEED]`: every campaign, long, two at a time, each in a process of its own; writes docs/soak.md.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { crashMatrix } from "./crash-matrix.ts";
+import { differential } from "./differential.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import type { Report } from "./report.ts";
 import { stopRaces } from "./stop-races.ts";
+import { stopTrials } from "./stop-trials.ts";
 import { takeOver } from "./take-over.ts";
 
 type Campaign = (count: number, seed: number) => Promise<Report>;
 
+const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> = {
+  stopTrials: [stopTrials, 1000],
+  crashMatrix: [crashMatrix, 200],
+  lostKeepers: [lostKeepers, 200],
+  readBesideWrite: [readBesideWrite, 600],
+  stopRaces: [stopRaces, 300],
+  manyProcesses: [manyProcesses, 100],
+  takeOver: [takeOver, 100],
+  differential: [differential, 3000],
+  jsonFuzz: [jsonFuzz, 1_000_000],
+};
+const LANES = 2;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const [factor = "1", seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
+const self = fileURLToPath(import.meta.url);
 
-const campaigns: [Campaign, number][] = [
-  [crashMatrix, 200],
-  [lostKeepers, 200],
-  [stopRaces, 500],
-  [takeOver, 100],
-  [manyProcesses, 100],
-  [readBesideWrite, 600],
-  [jsonFuzz, 1_000_000],
-];
-const trials = new URL("./stop-trials.ts", import.meta.url);
-if (existsSync(trials)) {
-  const { stopTrials } = (await import(trials.href)) as { stopTrials: Campaign };
-  campaigns.push([stopTrials, 1000]);
+const [first = "1", second = String(Date.now() % 1_000_000), third] = process.argv.slice(2);
+if (first in CAMPAIGNS) await runOne(first, Number(second), Number(third));
+else await runAll(Number(first), Number(second));
+
+/** In a process of its own: `NAME COUNT SEED`, the report as the last line. */
+async function runOne(name: string, count: number, seed: number): Promise<void> {
+  const [campaign] = CAMPAIGNS[name] as readonly [Campaign, number];
+  console.log(JSON.stringify(await campaign(count, seed)));
+  process.exit(0);
 }
 
-const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
-const reports: Report[] = [];
-for (const [campaign, full] of campaigns) {
-  const count = Math.max(1, Math.round(full * Number(factor)));
-  console.log(`${new Date().toISOString()} ${campaign.name} ${count} (seed ${seed}) ...`);
-  const report = await campaign(count, Number(seed));
-  reports.push(report);
-  const { name, failures, figures, tookMs } = report;
-  console.log(`  ${name}: ${failures.length} failures in ${(tookMs / 1000).toFixed(0)} s`, figures);
-  for (const failure of failures.slice(0, 20)) console.log(`  FAILED ${failure}`);
+async function runAll(factor: number, seed: number): Promise<void> {
+  const waiting = Object.entries(CAMPAIGNS);
+  const reports: Report[] = [];
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [name, [, full]] = next;
+      const count = Math.max(1, Math.round(full * factor));
+      console.log(`${new Date().toISOString()} ${name} ${count} (seed ${seed}) ...`);
+      const report = await inProcess(name, count, seed);
+      console.log(
+        `  ${name}: ${report.failures.length} failures in ${(report.tookMs / 1000).toFixed(0)} s`,
+        report.figures,
+      );
+      for (const failure of report.failures.slice(0, 20)) console.log(`  FAILED ${failure}`);
+      reports.push(report);
+      write(
+        reports,
+        waiting.map(([left]) => left),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  const failed = reports.some(({ failures }) => failures.length > 0);
+  console.log(failed ? "FAILED" : "all held");
+  process.exit(failed ? 1 : 0);
 }
 
-const shown = (figures: Report["figures"]): string =>
-  Object.entries(figures)
-    .map(([name, value]) => `${name} ${value}`)
-    .join("; ");
-const rows = reports.map(
-  ({ name, count, seed: used, failures, figures, tookMs }) =>
-    `| ${name} | ${count} | ${used} | ${failures.length} | ${(tookMs / 1000).toFixed(0)} s | ${shown(figures)} |`,
-);
-const changed = git("status", "--porcelain") === "" ? "" : " with changes";
-writeFileSync(
-  `${root}docs/soak.md`,
-  `# Soak
+async function inProcess(name: string, count: number, seed: number): Promise<Report> {
+  const child = spawn(process.execPath, [self, name, String(count), String(seed)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  child.stdout.on("data", (part) => {
+    text += part;
+  });
+  await once(child, "close");
+  try {
+    return JSON.parse(text.trim().split("\n").at(-1) ?? "") as Report;
+  } catch {
+    return { name, count, seed, failures: [`gave no report: ${text.slice(-500)}`], figures: {}, tookMs: 0 };
+  }
+}
+
+function write(reports: readonly Report[], waiting: readonly string[]): void {
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+  const shown = (figures: Report["figures"]): string =>
+    Object.entries(figures)
+      .map(([name, value]) => `${name} ${value}`)
+      .join("; ");
+  const rows = reports.map(
+    ({ name, count, seed, failures, figures, tookMs }) =>
+      `| ${name} | ${count} | ${seed} | ${failures.length} | ${(tookMs / 1000).toFixed(0)} s | ${shown(figures)} |`,
+  );
+  writeFileSync(
+    `${root}docs/soak.md`,
+    `# Soak
 
 <!-- Written by npm run soak (test/soak/run.ts). -->
 
-${new Date().toISOString()}, commit ${git("rev-parse", "--short", "HEAD")}${changed}, Node ${process.version}, Linux ${release()},
-${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB.
+${new Date().toISOString()}, commit ${git("rev-parse", "--short", "HEAD")}, Node ${process.version}, Linux ${release()},
+${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB; two campaigns at a time.${
+      waiting.length > 0 ? ` Not run: ${waiting.join(", ")}.` : ""
+    }
 
 | campaign | rounds | seed | failures | took | seen |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
 `,
-);
-const failed = reports.some(({ failures }) => failures.length > 0);
-console.log(failed ? "FAILED" : "all held");
-process.exit(failed ? 1 : 0);
+  );
+}
