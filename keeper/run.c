@@ -322,6 +322,7 @@ int run_main(Run *run) {
   } else if (take_over(run)) write_all(1, "{\"adopted\":true}\n", 17);
   else { answer_error(errno_name(errno), "the run cannot be taken over"); return 5; }
   let_go_of_caller();
+  if (setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10) < 0) {} /* following may lag; the agent comes first */
   log_sync_start(run);
   forget_start();
   loop(run, signals);
