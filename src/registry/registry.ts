@@ -42,8 +42,8 @@ export interface Contents {
   files?: readonly FileRow[];
 }
 
-/** A lost run counts while one of its processes was seen alive. */
-const LIVE = `(runs.phase IN ('intended', 'launching', 'running', 'stopping', 'exited', 'stuck', 'lost')
+/** A lost run counts while one of its processes was seen alive. The first term is the one of the index runs_live, word for word. */
+const LIVE = `(runs.phase NOT IN ('drained', 'archived', 'launch_failed')
   AND (runs.phase <> 'lost' OR coalesce(runs.alive, '[]') <> '[]'))`;
 const NEWEST = "runs.run = (SELECT max(run) FROM runs AS later WHERE later.agent = runs.agent)";
 const MINUTE_MS = 60_000;

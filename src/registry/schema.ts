@@ -21,8 +21,6 @@ const MIGRATIONS: readonly string[] = [
     depth INTEGER NOT NULL,
     created_at TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX agents_task ON agents (task);
-  CREATE INDEX agents_parent ON agents (parent) WHERE parent IS NOT NULL;
   CREATE TABLE runs (
     agent TEXT NOT NULL,
     run INTEGER NOT NULL,
@@ -47,7 +45,7 @@ const MIGRATIONS: readonly string[] = [
     cost_usd REAL,
     PRIMARY KEY (agent, run)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX runs_phase ON runs (phase);
+  CREATE INDEX runs_live ON runs (phase) WHERE phase NOT IN ('drained', 'archived', 'launch_failed');
   CREATE TABLE files (
     agent TEXT NOT NULL,
     run INTEGER NOT NULL,

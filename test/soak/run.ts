@@ -1,4 +1,4 @@
-// `npm run soak [FACTOR] [SEED]`: every campaign, long, two at a time, each in a process of its own; writes docs/soak.md.
+// `npm run soak [FACTOR] [SEED]`: every campaign, long, three at a time, each in a process of its own; writes docs/soak.md.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -19,16 +19,16 @@ type Campaign = (count: number, seed: number) => Promise<Report>;
 
 const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> = {
   stopTrials: [stopTrials, 1000],
+  readBesideWrite: [readBesideWrite, 600],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
-  readBesideWrite: [readBesideWrite, 600],
   stopRaces: [stopRaces, 300],
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
-const LANES = 2;
+const LANES = 3;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const self = fileURLToPath(import.meta.url);
 
@@ -103,7 +103,7 @@ function write(reports: readonly Report[], waiting: readonly string[]): void {
 <!-- Written by npm run soak (test/soak/run.ts). -->
 
 ${new Date().toISOString()}, commit ${git("rev-parse", "--short", "HEAD")}, Node ${process.version}, Linux ${release()},
-${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB; two campaigns at a time.${
+${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB; three campaigns at a time.${
       waiting.length > 0 ? ` Not run: ${waiting.join(", ")}.` : ""
     }
 
