@@ -1,5 +1,5 @@
 /**
- * `bench/run.ts [NAME...] [--quick] [--write]`: measures what DESIGN promises, beside named peers in the same run. A full
+ * `bench/run.ts [NAME...] [--quick] [--write]`: measures what midwatch promises, beside named peers in the same run. A full
  * run writes docs/bench.md; with names or --quick it only prints, unless --write. Ends with 1 when a bar does not hold.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";

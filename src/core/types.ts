@@ -1,5 +1,5 @@
 /**
- * The records of DESIGN section 4 and docs/formats.md. Field names are the ones on disk and in JSON (snake_case), so a
+ * The records of docs/formats.md and of `--json`. Field names are the ones on disk and in JSON (snake_case), so a
  * parsed file or a printed object is this type without a translation. Times are ISO strings; unknown is null.
  */
 import type { AgentId, TaskId } from "./ids.ts";

@@ -2,7 +2,7 @@
  * Making, moving and removing inside a workspace whose folders other processes (the agents) can change at any moment.
  *
  * Checking a path and then using it loses that race: against a process that swaps a folder for a symbolic link, 206 of
- * 1,381 checked deletes hit a file outside (research/supervise 4.7). Here each folder on the way is opened with
+ * 1,381 checked deletes hit a file outside. Here each folder on the way is opened with
  * O_NOFOLLOW and the next step goes through that descriptor (`/proc/self/fd/N/name`), so the check is the use.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * One SQLite connection: WAL, synchronous NORMAL, and our own waiting for the write lock. SQLite's busy handler backs off
- * up to 100 ms and starves waiters (research/logs 9: half of the calls took 1.2 s); here each waiter asks again after
+ * up to 100 ms and starves waiters (measured: half of the calls took 1.2 s); here each waiter asks again after
  * 1-5 ms. Never open the database file by other means in this process: closing any descriptor of it drops SQLite's locks.
  */
 import { existsSync, renameSync, statSync } from "node:fs";

@@ -36,7 +36,7 @@ describe("many processes", () => {
     const registry = open(path);
     expect(registry.list()).toHaveLength(8 * each);
     expect(registry.integrity()).toEqual([]);
-    // With SQLite's own waiting the slowest call took over a second (research/logs 9).
+    // With SQLite's own waiting the slowest call took over a second.
     expect(Math.max(...ends.map(([message]) => Number(message?.[0])))).toBeLessThan(5000);
   });
 
