@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseTaskId } from "../core/ids.ts";
+import { maskText } from "../core/mask.ts";
 import { formatSize } from "../core/size.ts";
 import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
@@ -21,12 +22,18 @@ export const search: Operation = operation({
   changes: false,
   examples: ['midwatch search "rate limit"', "midwatch search --agent build-1 --since 1h ECONNRESET"],
   run: (context, { text, task, agent, since }) =>
-    workspaceOf(context).search(text, {
-      task: task === undefined ? undefined : parseTaskId(task),
-      agent,
-      sinceMs: since,
-      signal: context.signal,
-      onStart: (logs, bytes) => context.progress(`searching ${logs} logs, ${formatSize(bytes)}`),
-    }),
+    masked(
+      workspaceOf(context).search(text, {
+        task: task === undefined ? undefined : parseTaskId(task),
+        agent,
+        sinceMs: since,
+        signal: context.signal,
+        onStart: (logs, bytes) => context.progress(`searching ${logs} logs, ${formatSize(bytes)}`),
+      }),
+    ),
   render: ({ agent, run, seq, text }, options) => `${paint(`${agent}.${run}:${seq ?? "?"}`, "dim", options)} ${text}`,
 });
+
+async function* masked<T extends { text: string }>(hits: AsyncIterable<T>): AsyncGenerator<T> {
+  for await (const hit of hits) yield { ...hit, text: maskText(hit.text) };
+}
