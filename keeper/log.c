@@ -81,8 +81,8 @@ bool log_open(Run *run) {
   return true;
 }
 
-/* A description shared with the agent makes the kernel take a lock at each of its writes (4-6 % on short lines): we open
-   the files once more for ourselves and leave the first description to the agent. */
+/* With a description shared between us the agent's short writes took 2-6 % longer, probably for the kernel's lock on its
+   position: we open the files once more for ourselves and leave the first description to the agent. */
 void log_own_description(Log *log) {
   Output *const both[] = {&log->out, &log->err};
   for (int i = 0; i < 2; i++) {
