@@ -201,7 +201,7 @@ describe("output and folders", () => {
         "the log": log,
       }[what] as string;
       await until(() => statSync(log).size > 200);
-      rmSync(doomed, { recursive: true });
+      rmSync(doomed, { recursive: true, maxRetries: 20, retryDelay: 5 });
       await until(() => existsSync(join(run, "done.json")), 20_000);
       const ended = await workspace.show(agent);
       expect(ended).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });

@@ -95,7 +95,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const at = lab({ tier });
     const record = await at.sh("sleep 300 & sleep 300");
     await kill9(keeperOf(at, record));
-    rmSync(join(at.root, record.task, "logs"), { recursive: true });
+    rmSync(join(at.root, record.task, "logs"), { recursive: true, maxRetries: 20, retryDelay: 5 });
     const [report] = await at.workspace.stop([record.agent], { graceMs: 100 });
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     expect(at.survivors()).toEqual([]);

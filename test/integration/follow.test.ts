@@ -36,7 +36,7 @@ describe("following", () => {
     const { agent, log } = await workspace.run({ argv: ["sh", "-c", COUNT] });
     const { lines, done } = following(workspace, agent);
     await until(() => lines.length > 30);
-    rmSync(dirname(log), { recursive: true });
+    rmSync(dirname(log), { recursive: true, maxRetries: 20, retryDelay: 5 });
     await done;
     expect(lines).toEqual(NUMBERS);
   });

@@ -223,7 +223,7 @@ function cleanUp(place: Place): void {
   for (const life of [...(keeper ? [keeper] : []), ...lives]) if (isAlive(life)) process.kill(life.pid, "SIGKILL");
   for (const { pid } of lives) removeFolder(`/sys/fs/cgroup/pids/zoo-${pid}`);
   if (start?.cgroup) removeFolder(start.cgroup);
-  rmSync(place.top, { recursive: true, force: true });
+  rmSync(place.top, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
 }
 
 function removeFolder(path: string): void {

@@ -129,7 +129,7 @@ export class Lab {
       }
     });
     for (const opened of this.#opened) opened.close();
-    if (this.#ownFolder) rmSync(this.folder, { recursive: true, force: true });
+    if (this.#ownFolder) rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 5 });
     if (problems.length > 0) throw new Error(problems.join("\n"));
   }
 
