@@ -25,7 +25,7 @@ const SHAPES: readonly Shape[] = [
   { lines: "200 B lines, a write each", bytes: 200 * MB, line: 200, write: 200 },
   { lines: "4 KB lines, a write each", bytes: 1000 * MB, line: 4000, write: 4000 },
 ];
-const ROUNDS = 7;
+const ROUNDS = 11;
 const TEE_ROUNDS = 2;
 
 /** Seconds of the agent's own writing. */

@@ -89,7 +89,7 @@ typedef struct {
   int idx; const char *idx_path;
   int64_t seen, lines, line_at;              /* bytes read, newlines in them, offset behind the last newline */
   int64_t entry_lines, entry_at, entry_mono; /* of the last index entry */
-  uint32_t crc, crc_line, crc_tail;          /* since the entry; up to the last newline; since the last newline */
+  uint32_t crc, crc_line;                    /* since the entry: of all that was seen, and up to the last newline */
   bool open, mirrored;
   bool sync; int64_t synced_size, synced_ms;
 } Log;
@@ -100,6 +100,7 @@ void log_guard(Run *run); /* remakes what was deleted */
 void log_sync_start(Run *run);
 void log_own_description(Log *log);
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
+uint32_t crc32c_of_tail(uint32_t whole, uint32_t head, uint64_t tail_bytes); /* from the CRCs of all and of what is before it */
 
 /* ---- facts.c: what is written into the run folder, kept in memory until it is on disk ---- */
 typedef struct { char name[24]; Text text; bool dirty, absent; } Fact;

@@ -47,7 +47,7 @@ static void find_deleted(const Run *run, Output *o, int descriptor) {
 static void index_afresh(Log *log) {
   if (ftruncate(log->idx, 0) < 0) {}
   log->seen = log->lines = log->line_at = log->entry_lines = log->entry_at = 0;
-  log->crc = log->crc_line = log->crc_tail = 0;
+  log->crc = log->crc_line = 0;
 }
 
 static void resume_index(Log *log) {
@@ -105,7 +105,7 @@ static void add_entry(Log *log, int64_t now) {
   log->entry_lines = log->lines;
   log->entry_at = log->line_at;
   log->entry_mono = mono_ms();
-  log->crc = log->crc_tail;
+  log->crc = crc32c_of_tail(log->crc, log->crc_line, (uint64_t)(log->seen - log->line_at));
 }
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
@@ -126,17 +126,13 @@ static unsigned count_newlines(const unsigned char *p, size_t n) {
 
 static void advance(Log *log, const unsigned char *p, size_t n, unsigned newlines) {
   const unsigned char *last = newlines ? memrchr(p, '\n', n) : NULL;
-  if (!last) {
-    log->crc = crc32c(log->crc, p, n);
-    log->crc_tail = crc32c(log->crc_tail, p, n);
-  } else {
-    size_t head = (size_t)(last - p) + 1;
+  size_t head = last ? (size_t)(last - p) + 1 : 0;
+  if (last) {
     log->crc = log->crc_line = crc32c(log->crc, p, head);
-    log->crc_tail = crc32c(0, last + 1, n - head);
-    log->crc = crc32c(log->crc, last + 1, n - head);
     log->line_at = log->seen + (int64_t)head;
     log->lines += newlines;
   }
+  log->crc = crc32c(log->crc, p + head, n - head);
   log->seen += (int64_t)n;
 }
 

@@ -27,7 +27,7 @@ export function countNewlines(from: i32, to: i32): i32 {
   return count;
 }
 
-/** The position just behind the n-th newline, or -1. */
+/** The position just behind the n-th newline; when there are only k: -1 - k. */
 export function skipLines(from: i32, to: i32, n: i32): i32 {
   let left = n;
   for (let at = from; at < to; at += 64) {
@@ -40,7 +40,7 @@ export function skipLines(from: i32, to: i32, n: i32): i32 {
     while (--left > 0) bits &= bits - 1;
     return at + i32(ctz(bits)) + 1;
   }
-  return -1;
+  return left - n - 1;
 }
 
 /**

@@ -212,6 +212,7 @@ export class Workspace {
       }
       if (performance.now() - reconciled > RECONCILE_MS) {
         await reconcile(this.#context); // A keeper killed while we wait is taken over.
+        for (const agent of agents) locate(this.#context, agent); // A launch that was given up is not waited for.
         reconciled = performance.now();
       }
       await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));

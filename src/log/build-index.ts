@@ -22,15 +22,14 @@ function build(scanner: Scanner, source: Source, end: number): Buffer {
     while (start < n) {
       const wanted = ENTRY_LINES - (lines % ENTRY_LINES);
       const full = scanner.skipLines(start, n, wanted);
-      const last =
-        full >= 0 ? full : at + n - from >= CHUNK ? scanner.bytes.subarray(0, n).lastIndexOf(NEWLINE) + 1 : 0;
-      const stop = last > start ? last : n;
-      lines += stop === full ? wanted : scanner.countNewlines(start, stop);
-      if (last > start) {
+      lines += full < 0 ? -1 - full : wanted;
+      const far = full < 0 && at + n - from >= CHUNK;
+      const stop = far ? scanner.bytes.subarray(0, n).lastIndexOf(NEWLINE) + 1 : full;
+      if (stop > start) {
         entries.push(entry(lines, at + stop));
         from = at + stop;
       }
-      start = stop;
+      start = full < 0 ? n : full;
     }
     at += n;
   }

@@ -97,7 +97,7 @@ export class Log {
         if (n === 0) break;
         const found = scanner.skipLines(0, n, left);
         if (found >= 0) return { offset: at + found, line: near.line + lines };
-        left -= scanner.countNewlines(0, n);
+        left -= -1 - found;
         at += n;
       }
       return { offset: end, line: near.line + lines - left };

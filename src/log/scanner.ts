@@ -11,7 +11,7 @@ export const NEWLINE = 10;
 export interface Scanner {
   readonly bytes: Buffer;
   countNewlines(from: number, to: number): number;
-  /** The position just behind the n-th newline at or after `from`; -1 when there are fewer before `to`. */
+  /** The position just behind the n-th newline at or after `from`; when there are only k before `to`: -1 - k. */
   skipLines(from: number, to: number, n: number): number;
   /** The first position of `needle` that lies whole in [from, to), or -1. */
   indexOf(needle: Uint8Array, from: number, to: number): number;
@@ -71,7 +71,7 @@ export class PlainScanner implements Scanner {
     let at = -1;
     for (let left = n; left > 0; left--) {
       at = part.indexOf(NEWLINE, at + 1);
-      if (at < 0) return -1;
+      if (at < 0) return left - n - 1;
     }
     return from + at + 1;
   }
@@ -140,7 +140,9 @@ export class KernelScanner extends PlainScanner {
   }
 
   override skipLines(from: number, to: number, n: number): number {
-    return n <= 0 ? from : this.#position(this.#kernel.skipLines(this.#base + from, this.#base + to, n));
+    if (n <= 0) return from;
+    const found = this.#kernel.skipLines(this.#base + from, this.#base + to, n);
+    return found < 0 ? found : found - this.#base;
   }
 
   override indexOf(needle: Uint8Array, from: number, to: number): number {

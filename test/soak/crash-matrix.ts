@@ -6,6 +6,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { MidwatchError } from "../../src/core/errors.ts";
 import type { ShowRecord } from "../../src/core/types.ts";
 import { checkIndex } from "../support/index-check.ts";
 import { output } from "../support/output.ts";
@@ -77,10 +78,19 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
     const { pid } = (await lab.workspace.show(agent.agent)).runs[0] ?? {};
     if (pid) kill(pid);
   }
-  const [over] = await lab.open().wait([agent.agent], { timeoutMs: 30_000 });
-  if (over?.phase === "intended") return { what: "never started", bytes: 0 }; // Settled by the launch time-out; see launch-steps.
-  await verify(lab, over as ShowRecord, { seed, bytes, side, killed: victim === "agent" }, say);
-  return { what: victim, bytes: over?.bytes ?? 0 };
+  const [over] = await lab
+    .open()
+    .wait([agent.agent], { timeoutMs: 30_000 })
+    .catch((error: MidwatchError) => {
+      if (error.code !== "NOT_FOUND_AGENT") throw error;
+      return []; // Killed before its intent was written: given up by the launch time-out, and nothing tells of it.
+    });
+  if (over === undefined || over.phase === "intended") {
+    if (existsSync(side)) say("an agent printed and was given up");
+    return { what: "never started", bytes: 0 };
+  }
+  await verify(lab, over, { seed, bytes, side, killed: victim === "agent" }, say);
+  return { what: victim, bytes: over.bytes ?? 0 };
 }
 
 interface Expected {
