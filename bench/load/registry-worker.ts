@@ -31,13 +31,25 @@ function prepare(order: Order): void {
     }
     return { transactions, written };
   };
-  if (order.way === "json" || order.way === "json without fsync") {
-    work = () => loop((agent, value) => rewrite(order.path, agent, value, order.way === "json"));
+  if (order.way === "json put") {
+    work = () =>
+      loop((agent, bytes) =>
+        rewrite(order.path, ({ agents }) => {
+          const row = agents.find((one) => one.agent === agent);
+          if (row) row.bytes = bytes;
+        }),
+      );
+  } else if (order.way === "json insert") {
+    const insert = ({ agents }: Json): void => {
+      const id = newId();
+      agents.push({ ...agentRow(id), ...runRow(id, { phase: "drained" }) });
+    };
+    work = () => loop(() => rewrite(order.path, insert));
   } else {
     const registry = Registry.open(order.path, { busyMs: 20_000 });
     registry.tasks(); // opened and read once
     const insert = (): void => {
-      const id = `new-${randomUUID().slice(0, 18)}`;
+      const id = newId();
       registry.insertRun(agentRow(id), runRow(id, { phase: "drained" }), limits);
     };
     const put = (agent: string, bytes: number): void => registry.putRun(runRow(agent, { bytes }));
@@ -50,16 +62,21 @@ function prepare(order: Order): void {
   process.send?.("ready");
 }
 
+interface Json {
+  agents: { agent: string; bytes: number }[];
+}
+
+const newId = (): string => `new-${randomUUID().slice(0, 18)}`;
+
 /** The seeds' way: a lock, the whole file read, changed, written, synced and renamed, unlock. */
-function rewrite(path: string, agent: string, bytes: number, sync: boolean): void {
+function rewrite(path: string, change: (registry: Json) => void): void {
   const lock = `${path}.lock`;
   while (!locked(lock)) Atomics.wait(clock, 0, 0, 1 + Math.random() * 4); // as our own waiting for SQLite's lock
-  const registry = JSON.parse(readFileSync(path, "utf8")) as { agents: { agent: string; bytes: number }[] };
-  const row = registry.agents.find((one) => one.agent === agent);
-  if (row) row.bytes = bytes;
+  const registry = JSON.parse(readFileSync(path, "utf8")) as Json;
+  change(registry);
   const fd = openSync(`${path}.tmp`, "w", 0o600);
   writeSync(fd, JSON.stringify(registry, null, 2));
-  if (sync) fsyncSync(fd);
+  fsyncSync(fd);
   closeSync(fd);
   renameSync(`${path}.tmp`, path);
   rmdirSync(lock);
