@@ -1,0 +1,111 @@
+/**
+ * What midwatch knows of one agent CLI: how a headless run of it is started, how its lines are read, and how its end is judged.
+ * A driver is data and pure functions: it starts nothing, reads no file and knows no clock.
+ */
+import type { Outcome, Tokens } from "../core/types.ts";
+
+/** How much the agent may do without asking: each driver translates it to what its CLI offers. */
+export type Permission = "ask" | "edit" | "all" | "plan";
+
+export interface McpServer {
+  name: string;
+  /** A server that the CLI starts itself, or one that is there. */
+  at:
+    | { command: string; args: readonly string[]; env: Readonly<Record<string, string>> }
+    | { url: string; bearer: string };
+}
+
+export interface LaunchRequest {
+  prompt: string;
+  model: string | null;
+  permission: Permission;
+  cwd: string;
+  mcp: readonly McpServer[];
+  /** The CLI's own session: one to go on with, or null for a new one. */
+  resume: string | null;
+  /** A new random UUID: the id of a new session, for CLIs that let us choose it. */
+  session: string;
+  /** Messages can be sent while it runs: its input stays open. */
+  interactive: boolean;
+  /** Further arguments of the caller's, given to the CLI as they are. */
+  args: readonly string[];
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Launch {
+  argv: readonly string[];
+  /** Added to the caller's environment. */
+  env: Readonly<Record<string, string>>;
+  /** What the CLI reads as its input: the prompt never goes through argv, where every user of the machine can read it. */
+  stdin: string;
+  /** The session id when we chose it; else the stream tells. */
+  session: string | null;
+}
+
+/** What a line of the stream tells, in few kinds. `id` joins a tool's use with its result. */
+export type Activity =
+  | { kind: "started"; session: string | null; model: string | null }
+  | { kind: "said"; text: string }
+  | { kind: "thought"; text: string }
+  | { kind: "tool"; id: string | null; name: string; input: unknown; paths: readonly string[] }
+  | { kind: "tool_result"; id: string | null; ok: boolean; text: string }
+  | { kind: "permission"; tool: string; denied: boolean }
+  | { kind: "trouble"; trouble: Trouble; text: string; status: number | null; resets_at: string | null; fatal: boolean }
+  | { kind: "usage"; tokens: Tokens; cost_usd: number | null; model: string | null }
+  | { kind: "finished"; ok: boolean; why: string | null; text: string | null }
+  | { kind: "note"; name: string }
+  | { kind: "unparsed"; text: string };
+
+export type Trouble = "api_error" | "rate_limit" | "quota" | "overloaded" | "auth" | "network";
+
+/** What the whole stream has told so far. */
+export interface StreamResult {
+  session: string | null;
+  model: string | null;
+  /** Null until the CLI has said how it ended. */
+  finished: { ok: boolean; why: string | null; text: string | null } | null;
+  /** The last trouble that nothing good has followed. */
+  trouble: { trouble: Trouble; text: string; resets_at: string | null } | null;
+  tokens: Tokens | null;
+  cost_usd: number | null;
+  turns: number;
+  tools: number;
+}
+
+/** One run's stream, read in order. A line counts once: the reader remembers what it needs to. */
+export interface StreamReader {
+  /** One line without its newline: parsed JSON, or the text when it is none. */
+  read(line: unknown): Activity[];
+  result(): StreamResult;
+}
+
+export interface Ending {
+  exit: { code: number | null; signal: string | null };
+  stopRequested: boolean;
+  limit: string | null;
+  result: StreamResult;
+}
+
+export interface Judged {
+  outcome: Outcome;
+  /** Why it is not `completed`, in one sentence; null when it is. */
+  reason: string | null;
+}
+
+export interface Driver {
+  readonly name: string;
+  /** The program looked for on PATH; null when the caller names it. */
+  readonly program: string | null;
+  /** How to get it, for the error that says it is missing. */
+  readonly install: string | null;
+  /** Whether each line of its output should be JSON. */
+  readonly json: boolean;
+  /** Versions it is known to work with: "2.1" means 2.1.x. */
+  readonly knownVersions: readonly string[];
+  readonly legacy?: boolean;
+  launch(request: LaunchRequest): Launch;
+  /** A message for a run that was started `interactive`, as a line of its input; null when it takes none. */
+  message?(text: string): string;
+  reader(): StreamReader;
+  judge(ending: Ending): Judged;
+}
