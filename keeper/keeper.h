@@ -45,6 +45,7 @@ void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context);
 char *proc_environ(pid_t pid, size_t *n);
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce); /* the other run it keeps, or NULL */
 char *proc_member_of(pid_t pid, const char *root, const char *own_nonce); /* the other run whose nonce it carries, or NULL */
+int64_t proc_age_ms(const Proc *p);
 int proc_open(const Proc *p); /* a pidfd of exactly this process, or -1 with errno */
 int proc_signal(const Proc *p, int sig); /* verified and sent through a pidfd; errno on failure */
 void proc_each(void (*each)(void *, pid_t), void *context);
@@ -130,7 +131,7 @@ struct Run {
   const char *dir, *root, *cwd, *stdin_path, *first_line, *events;
   List args, env, removes, keeps;
   bool no_cgroup, sync_none, sync_always, stop_on_disk;
-  int64_t grace_ms, output_limit, disk_floor;
+  int64_t grace_ms, output_limit, wall_limit, idle_limit, disk_floor;
 
   int dir_fd, *kept;
   Fact facts[8]; size_t n_facts;
@@ -142,7 +143,9 @@ struct Run {
   mode_t umask;              /* the caller's, for the agent */
   char tmpdir[64]; bool tmpdir_made;
   bool main_ended, stop_requested, stop_seen;
-  const char *limit;         /* "output", "disk" or NULL */
+  bool interrupt_on_limit, notify_on_limit, limit_told;
+  int64_t looked, ran, quiet, printed; /* ms that it ran and that it printed nothing, holds left out, up to `looked`; bytes by then */
+  const char *limit;         /* "output", "disk", "wall", "idle" or NULL */
   bool draining, stuck; int level; unsigned level_round; int64_t drain_from, drain_grace, kill_from;
   const char *held;
   unsigned empty_rounds;

@@ -30,16 +30,17 @@ static bool take_order(Run *run, const char *order) {
     {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"first_line", &run->first_line}, {"events", &run->events}};
   const struct { const char *key; List *to; } lists[] = {{"arg", &run->args}, {"env", &run->env}, {"remove", &run->removes}, {"keep", &run->keeps}};
   const struct { const char *key; int64_t *to; } numbers[] = {
-    {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"disk_floor", &run->disk_floor}};
+    {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};
   const struct { const char *order; bool *to; } flags[] = {
-    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk}};
+    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
+    {"limit_policy=interrupt", &run->interrupt_on_limit}, {"limit_policy=notify", &run->notify_on_limit}};
 #define EACH(table) for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 #define IS(k) (strlen(k) == n && strncmp(order, k, n) == 0)
   EACH(texts) if (IS(texts[i].key)) { *texts[i].to = must(strdup(value)); return true; }
   EACH(lists) if (IS(lists[i].key)) { list_add(lists[i].to, value); return true; }
   EACH(numbers) if (IS(numbers[i].key)) { *numbers[i].to = strtoll(value, NULL, 10); return true; }
   EACH(flags) if (strcmp(order, flags[i].order) == 0) { *flags[i].to = true; return true; }
-  return IS("tier") || IS("sync") || IS("disk_policy");
+  return IS("tier") || IS("sync") || IS("disk_policy") || IS("limit_policy");
 }
 
 static void close_inherited(void) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static ssize_t slurp(const char *path, char *out, size_t cap) {
@@ -44,6 +45,12 @@ bool proc_read(pid_t pid, Proc *out) {
   out->threads = threads;
   out->start = start;
   return true;
+}
+
+int64_t proc_age_ms(const Proc *p) {
+  struct timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 - (int64_t)(p->start * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 bool proc_is(pid_t pid, uint64_t start) {

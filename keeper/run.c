@@ -115,15 +115,38 @@ static bool adopted_is_over(Run *run) {
   return drain_is_empty(run);
 }
 
+static void limit_passed(Run *run, const char *limit) {
+  char text[64];
+  snprintf(text, sizeof text, "passed its %s limit", limit);
+  if (!run->limit_told) event_append(run, "agent.limit", text);
+  run->limit_told = true;
+  if (run->notify_on_limit) return;
+  if (run->interrupt_on_limit) { proc_signal(&run->main, SIGINT); run->notify_on_limit = true; return; } /* once */
+  run->limit = limit;
+  drain_begin(run, run->grace_ms);
+}
+
+/* By the monotonic clock, and not while it is held. */
+static void check_limits(Run *run) {
+  int64_t now = mono_ms(), passed = run->looked ? now - run->looked : 0, bytes = run->log.out.size + run->log.err.size;
+  run->looked = now;
+  if (run->draining || run->main_ended) return;
+  if (!run->held) run->ran += passed;
+  run->quiet = bytes != run->printed ? 0 : run->held ? run->quiet : run->quiet + passed;
+  run->printed = bytes;
+  if (run->output_limit > 0 && bytes > run->output_limit) {
+    run->limit = "output";
+    drain_begin(run, run->grace_ms);
+  } else if (run->wall_limit > 0 && run->ran > run->wall_limit) limit_passed(run, "wall");
+  else if (run->idle_limit > 0 && run->quiet > run->idle_limit) limit_passed(run, "idle");
+}
+
 static void tick(Run *run) {
   log_guard(run);
   facts_guard(run);
   facts_flush(run, false);
   hold_check(run);
-  if (!run->draining && run->output_limit > 0 && run->log.out.size + run->log.err.size > run->output_limit) {
-    run->limit = "output";
-    drain_begin(run, run->grace_ms);
-  }
+  check_limits(run);
   if (!run->stop_seen && faccessat(run->dir_fd, "stop.json", F_OK, 0) == 0) on_stop(run); /* asked, but never signalled */
 }
 
@@ -269,7 +292,10 @@ static bool take_over(Run *run) {
     if (text) text_add(&fact_of(run, before[i])->text, "%s", text);
     free(text);
   }
-  if (proc_is(run->main.pid, run->main.start)) run->main_fd = proc_open(&run->main);
+  if (proc_is(run->main.pid, run->main.start)) {
+    run->main_fd = proc_open(&run->main);
+    run->ran = proc_age_ms(&run->main);
+  }
   members_collect(run, true);
   return log_open(run);
 }

@@ -2,18 +2,23 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
+import { assertAbove, assertPerson } from "./agent/caller.ts";
 import { type Context, catchUp, type LaunchStep, Registries, withReader, withWriter } from "./agent/context.ts";
 import { readFacts } from "./agent/facts.ts";
+import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
+import { Loop } from "./agent/loop.ts";
 import { hasEnded } from "./agent/observe.ts";
+import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
 import { agentRow, listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
-import { restart } from "./agent/restart.ts";
+import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
+import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
-import { makeTask, type StartOptions, start } from "./agent/start.ts";
+import { checkStart, putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
@@ -23,6 +28,7 @@ import type { Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from 
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
+import { DRIVERS } from "./drivers/index.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Progress, type Verified, verify } from "./log/verify.ts";
@@ -106,9 +112,28 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
   const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
   const paths = layout(root);
   return new Workspace(
-    { layout: paths, config, env, cwd, registries: new Registries(paths), onStep: options.onStep },
+    {
+      layout: paths,
+      config,
+      env,
+      cwd,
+      registries: new Registries(paths),
+      drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
+      onStep: options.onStep,
+    },
     usedFallback,
   );
+}
+
+/** What can be said before there is a workspace: is there such a driver, such a program, such a folder? */
+export function checkRun(
+  options: StartOptions,
+  place: { cwd: string; env: Readonly<Record<string, string | undefined>> },
+): void {
+  const name = options.driver ?? "command";
+  // One of midwatch.config.json is checked when the workspace, and so that file, is found.
+  const driver = DRIVERS.find((one) => one.name === name);
+  if (driver !== undefined) checkStart(options, driver, place.cwd, place.env as NodeJS.ProcessEnv);
 }
 
 export class Workspace {
@@ -125,7 +150,8 @@ export class Workspace {
   }
 
   async run(options: StartOptions): Promise<RunRecord> {
-    const started = await start(this.#context, options);
+    const driver = await findDriver(this.#context, options.driver ?? "command");
+    const started = await start(this.#context, driver, options);
     return {
       ...recordOf(started.row, started.task),
       ...(started.warning === undefined ? {} : { warning: started.warning }),
@@ -133,10 +159,11 @@ export class Workspace {
     };
   }
 
-  async restart(id: string | undefined): Promise<RunRecord> {
+  async restart(id: string | undefined, options: RestartOptions = {}): Promise<RunRecord> {
+    assertPerson(this.#context, "restart agents");
     const agent = resolveId(this.#context, id);
     await reconcile(this.#context);
-    const launched = await restart(this.#context, agent);
+    const launched = await restart(this.#context, agent, options);
     const { listed } = locate(this.#context, agent);
     return {
       ...recordOf(launched.row, listed.agent.task),
@@ -144,8 +171,26 @@ export class Workspace {
     };
   }
 
-  task(description: string): TaskFact {
-    return makeTask(this.#context, newTaskId(), description);
+  task(description: string, options: TaskOptions = {}): TaskFact {
+    assertPerson(this.#context, "make tasks");
+    const fact = taskFact(newTaskId(), description, Date.now(), options);
+    putTask(this.#context, fact);
+    return fact;
+  }
+
+  /** What the agent does now, in its own words; answers with what its peers said lately. */
+  progress(id: string | undefined, status: string, message: string, percent?: number): ProgressReport & Peers {
+    return reportProgress(this.#context, resolveId(this.#context, id), status, message, percent ?? null);
+  }
+
+  finding(
+    id: string | undefined,
+    type: string,
+    severity: FindingReport["severity"],
+    message: string,
+    data?: unknown,
+  ): FindingReport & Peers {
+    return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
   }
 
   tasks(): TaskFact[] {
@@ -211,7 +256,8 @@ export class Workspace {
         return (options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed));
       }
       if (performance.now() - reconciled > RECONCILE_MS) {
-        await reconcile(this.#context); // A keeper killed while we wait is taken over.
+        const observed = await reconcile(this.#context); // A keeper killed while we wait is taken over.
+        await startWaiting(this.#context, observed);
         for (const agent of agents) locate(this.#context, agent); // A launch that was given up is not waited for.
         reconciled = performance.now();
       }
@@ -222,6 +268,7 @@ export class Workspace {
 
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
     const agents = [...new Set(ids.map((id) => resolveId(this.#context, id)))];
+    assertAbove(this.#context, agents, "stop");
     return stop(this.#context, agents, options);
   }
 
@@ -271,11 +318,13 @@ export class Workspace {
   }
 
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
+    assertPerson(this.#context, "archive logs");
     await reconcile(this.#context);
     return await archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
   async restore(id: string, options: { run?: number | undefined } = {}): Promise<Archived> {
+    assertPerson(this.#context, "restore logs");
     await reconcile(this.#context);
     return restore(this.#context, resolveId(this.#context, id), options.run);
   }
@@ -298,6 +347,7 @@ export class Workspace {
   async reap(
     options: { dryRun?: boolean | undefined; lost?: boolean | undefined; graceMs?: number | undefined } = {},
   ): Promise<ReapRecord[]> {
+    if (options.lost) assertPerson(this.#context, "end lost runs");
     const before = new Map(
       withReader(this.#context, (registry) => registry.list()).map(({ run }) => [`${run.agent}.${run.run}`, run.phase]),
     );
@@ -316,6 +366,11 @@ export class Workspace {
       }
     }
     return records;
+  }
+
+  /** The rounds of `midwatch up`. */
+  loop(): Loop {
+    return new Loop(this.#context);
   }
 
   /** Makes the registry anew from the folders. */
@@ -347,19 +402,8 @@ function compare(a: string, b: string): number {
 }
 
 /** As it was when the keeper answered: a short agent may have ended since, and `wait` or `show` will tell. */
-function recordOf(
-  row: {
-    agent: AgentId;
-    run: number;
-    phase: Phase;
-    log: string;
-    pid: number | null;
-    keeper_pid: number | null;
-    guarantee: Guarantee | null;
-  },
-  task: string,
-): RunRecord {
+function recordOf(row: RunRow, task: string): RunRecord {
   const { agent, run, log, pid, keeper_pid, guarantee } = row;
-  const phase = row.phase === "launch_failed" || pid === null ? "launch_failed" : "running";
-  return { agent, task, run, phase, log, pid, keeper_pid, guarantee };
+  const started = row.phase === "launch_failed" || pid === null ? "launch_failed" : "running";
+  return { agent, task, run, phase: row.queued ? "intended" : started, log, pid, keeper_pid, guarantee };
 }

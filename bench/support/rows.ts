@@ -6,12 +6,13 @@ const TASK = parseTaskId("TASK-20260101-000000-00000000");
 const AT = "2026-01-01T00:00:00.000Z";
 
 export function agentRow(id: string): AgentRow {
-  const none = { role: null, name: null, parent: null };
+  const none = { role: null, name: null, parent: null, model: null, labels: [], capability: null };
   return { id: parseAgentId(id), task: TASK, driver: "command", depth: 0, created_at: AT, ...none };
 }
 
 export function runRow(id: string, more: Partial<RunRow> = {}): RunRow {
   const none = { outcome: null, verdict: null, alive: null, hold: null, tokens: null, cost_usd: null };
+  const unset = { reason: null, session: null, queued: 0, turn_at: null };
   const later = { last_output_at: null, ended_at: null, exit_code: null, exit_signal: null };
   return {
     agent: parseAgentId(id),
@@ -26,6 +27,7 @@ export function runRow(id: string, more: Partial<RunRow> = {}): RunRow {
     created_at: AT,
     started_at: AT,
     ...none,
+    ...unset,
     ...later,
     ...more,
   };

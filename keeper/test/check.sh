@@ -215,6 +215,15 @@ case_hold() {
   ask 5000; finish "stop while held"; is "stop while held: it could end itself" "$(value "$D/exit.json" code)" 3; yes "stop while held: hold over" gone "$D/hold.json"
   place policy; orders "disk_floor=1000000000000000000" "disk_policy=stop"; agent "sleep 60"; run "disk_policy=stop"; is "disk_policy=stop" "$(value "$D/exit.json" limit)" '"disk"'
 }
+case_time_limits() {
+  place wall; orders wall_ms=400; agent "while :; do echo x; sleep 0.02; done"; run "wall limit"; is "wall limit" "$(value "$D/exit.json" limit)" '"wall"'; verified "wall limit"
+  place idle; orders idle_ms=400; agent "for i in 1 2 3 4 5 6 7 8; do echo x; sleep 0.1; done; sleep 60"; run "idle limit"
+  is "idle limit" "$(value "$D/exit.json" limit) $(wc -l <"$LOG")" '"idle" 8'
+  place interrupt; orders wall_ms=300 limit_policy=interrupt "events=$W/events.log"; agent "trap 'echo asked; exit 6' INT; while :; do sleep 0.02; done"; run "interrupted at its limit"
+  is "interrupted at its limit" "$(cat "$LOG") $(value "$D/exit.json" code) $(value "$D/exit.json" limit)" "asked 6 null"
+  place notify; orders wall_ms=200 limit_policy=notify "events=$W/notify.log"; agent "sleep 1; exit 7"; run "told of its limit"
+  is "told of its limit" "$(value "$D/exit.json" code) $(grep -c '"agent.limit"' "$W/notify.log")" "7 1"
+}
 case_files() {
   echo x >"$T/f"; is "lease: free" "$($K lease "$T/f" "$T/none")" "free
 unknown"
@@ -297,7 +306,7 @@ go() { # VARIANT COMMAND TIER CASE, as soon as a slot is free
   ) &
 }
 TREE="adopt stop hold below leftovers"
-REST="exit exec index inherit adopt_deleted files deleted bytes limit full refused"
+REST="exit exec index inherit adopt_deleted files deleted bytes limit time_limits full refused"
 # The slowest first.
 if command -v valgrind >/dev/null; then
   for c in $TREE $REST; do

@@ -15,6 +15,8 @@ export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly registries: Registries;
+  /** `drivers` of midwatch.config.json, as it is. */
+  readonly drivers?: unknown;
   readonly onStep?: ((step: LaunchStep) => void) | undefined;
 }
 

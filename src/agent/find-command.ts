@@ -4,6 +4,14 @@ import { join, resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 
+/** Where a program is on PATH. */
+export function findCommand(program: string, path: string): string | undefined {
+  return path
+    .split(":")
+    .map((part) => join(part || ".", program))
+    .find((file) => isFile(file) && mayExecute(file));
+}
+
 export function assertCommand(command: string, cwd: string, path: string): void {
   if (command === "" || command.includes("\0")) {
     throw new MidwatchError("USAGE", `${quote(command)} is not a command.`, {

@@ -5,8 +5,9 @@ import { iso } from "../core/time.ts";
 import type { TaskFact } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
-import type { AgentRow, Contents, FileRow, Registry, RunRow, TaskRow } from "../registry/registry.ts";
+import type { AgentRow, Contents, FileRow, Registry, ReportRow, RunRow, TaskRow } from "../registry/registry.ts";
 import { readFacts } from "./facts.ts";
+import { lastReports } from "./last-reports.ts";
 import { agentRow, runRow, trackedFiles } from "./record.ts";
 import { LAUNCH_MS } from "./state.ts";
 
@@ -23,6 +24,7 @@ function readFolders(layout: Layout): Contents {
   const agents: AgentRow[] = [];
   const runs: RunRow[] = [];
   const files: FileRow[] = [];
+  const reports: ReportRow[] = [];
   for (const task of names(layout.root).filter(isTaskId)) {
     const fact = readJson<TaskFact>(layout.task(task).fact).value;
     if (fact) tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact } });
@@ -38,9 +40,12 @@ function readFolders(layout: Layout): Contents {
       agents.push(agentRow(first));
       for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
       for (const file of trackedFiles(layout, task, agent)) files.push({ ...file, agent, run: newest.run });
+      for (const kind of ["progress", "findings"] as const)
+        for (const data of lastReports<Record<string, unknown>>(layout.agent(task, agent)[kind], 1))
+          reports.push({ agent, kind, data });
     }
   }
-  return { tasks, agents, runs, files };
+  return { tasks, agents, runs, files, reports };
 }
 
 function names(folder: string): string[] {

@@ -2,6 +2,7 @@
  * Starting one run: reserve (registry), folders, active mark, intent, keeper. In this order, each step durable before the
  * next, so that whoever comes after a crash finds either nothing or everything needed to finish or give up the launch.
  */
+import { join } from "node:path";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import type { IntentFact, StartFact } from "../core/types.ts";
@@ -10,6 +11,7 @@ import { createExclusive, readJson, replace, replaceFast } from "../disk/replace
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
 import type { AgentRow, RunRow } from "../registry/registry.ts";
+import type { Composed } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { agentRow, runRow } from "./record.ts";
@@ -24,8 +26,7 @@ export interface Launched {
 
 export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
 
-export interface LaunchPlan {
-  intent: IntentFact;
+export interface LaunchPlan extends Composed {
   /** Run 2 and later begin with the restart marker. */
   firstLine?: string;
   /** Made between the reservation and the intent: task.json, the move of the former run's files. */
@@ -34,7 +35,7 @@ export interface LaunchPlan {
 
 export async function launch(context: Context, plan: LaunchPlan): Promise<Launched> {
   const { layout } = context;
-  const { agent, task, run, nonce } = plan.intent;
+  const { agent, task, run } = plan.intent;
   const step = context.onStep ?? (() => undefined);
   const paths = layout.run(task, agent, run);
   reserve(context, agentRow(plan.intent), plan.intent);
@@ -44,7 +45,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     makeFolder(layout.root, layout.task(task).logs);
     makeFolder(layout.root, paths.dir);
     step("folders");
-    if (plan.intent.prompt !== null) replace(layout.agent(task, agent).prompt, plan.intent.prompt);
+    writeInput(context, plan);
     createExclusive(layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
     replace(paths.intent, `${JSON.stringify(plan.intent)}\n`);
@@ -53,6 +54,18 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     undo(context, plan.intent);
     throw error;
   }
+  if (plan.intent.queued) {
+    writeView(context, task);
+    return { row: runRow(layout, task, agent, run, readFacts(paths), true), start: undefined, problem: undefined };
+  }
+  return await startRun(context, plan);
+}
+
+/** The last step: everything is written, the keeper decides by its claim. */
+export async function startRun(context: Context, plan: LaunchPlan): Promise<Launched> {
+  const { layout } = context;
+  const { agent, task, run, nonce } = plan.intent;
+  const paths = layout.run(task, agent, run);
   let answer: KeeperAnswer;
   try {
     answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(context, plan), context.env);
@@ -61,7 +74,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     giveUp(context, plan.intent, toMidwatchError(error).message);
     throw error;
   }
-  step("answered");
+  context.onStep?.("answered");
   const row = runRow(layout, task, agent, run, readFacts(paths), true);
   const started = "start" in answer ? answer.start : undefined;
   replaceFast(layout.agent(task, agent).deploy, `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`);
@@ -85,8 +98,17 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
     phase: "intended",
     outcome: null,
     created_at: intent.created_at,
+    queued: intent.queued ? 1 : 0,
   };
   withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
+}
+
+/** What the agent reads, and the files that only it may read. */
+export function writeInput(context: Context, { intent, input, files }: Composed): void {
+  const text = input ?? intent.prompt;
+  if (text !== null) replace(context.layout.agent(intent.task, intent.agent).prompt, text);
+  for (const { name, content } of files)
+    replace(join(context.layout.run(intent.task, intent.agent, intent.run).dir, name), content);
 }
 
 /**
@@ -141,17 +163,21 @@ export function commonOrders(context: Context, intent: IntentFact): Order[] {
     ["sync", intent.sync],
     ["grace_ms", intent.grace_ms],
     ["output_limit", intent.limits.output_bytes],
+    ["wall_ms", intent.limits.wall_ms],
+    ["idle_ms", intent.limits.idle_ms],
+    ["limit_policy", intent.limit_policy],
     ["disk_floor", intent.disk.floor_bytes],
     ["disk_policy", intent.disk.policy],
   ];
 }
 
-function runOrders(context: Context, { intent, firstLine }: LaunchPlan): Order[] {
+function runOrders(context: Context, { intent, firstLine, env }: LaunchPlan): Order[] {
   const orders = commonOrders(context, intent);
   orders.push(["cwd", intent.cwd]);
   if (intent.stdin !== null) orders.push(["stdin", intent.stdin]);
   if (firstLine !== undefined) orders.push(["first_line", firstLine]);
   for (const argument of intent.argv) orders.push(["arg", argument]);
+  for (const [name, value] of Object.entries(env)) orders.push(["env", `${name}=${value}`]);
   orders.push(
     ["env", `MIDWATCH_WORKSPACE=${context.layout.root}`],
     ["env", `MIDWATCH_AGENT=${intent.agent}`],

@@ -12,9 +12,11 @@ import { hasKeeper } from "../process/identity.ts";
 import { scanMembers } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { adopt } from "./adopt.ts";
+import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
+import { hasEnded } from "./observe.ts";
 import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
 import { isLaunchOverdue, LAUNCH_MS } from "./state.ts";
 import { writeView } from "./view.ts";
@@ -45,6 +47,7 @@ export async function reconcile(context: Context, nowMs: number = Date.now()): P
     }
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
       facts = readFacts(paths);
+    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, one, facts) };
     observed.push({ task, agent, run, facts, row: runRow(layout, task, agent, run, facts, true) });
   }
   await takeUpLost(context, observed);

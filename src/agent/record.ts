@@ -9,14 +9,14 @@ import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import type { Facts } from "./facts.ts";
 import { logPath } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
-import { outcomeOf } from "./state.ts";
+import { outcomeOf, reasonOf } from "./state.ts";
 
 /** A file above this size is hashed when it is archived, not each time somebody looks. */
 const HASH_MAX_BYTES = 1 << 20;
 
 export function agentRow(intent: IntentFact): AgentRow {
-  const { agent, task, driver, role, name, parent, depth, created_at } = intent;
-  return { id: agent, task, driver, role, name, parent, depth, created_at };
+  const { agent, task, driver, role, name, parent, depth, created_at, model, labels, capability } = intent;
+  return { id: agent, task, driver, role, name, parent, depth, created_at, model, labels, capability };
 }
 
 export function runRow(
@@ -32,6 +32,7 @@ export function runRow(
   const { log } = logPath(layout, task, agent, run, newest);
   const file = stat(log);
   const { intent, claim, start, exit, done, hold } = facts;
+  const result = facts.cleanup?.result;
   return {
     agent,
     run,
@@ -55,8 +56,12 @@ export function runRow(
       phase === "launch_failed" ? (start?.started_at ?? claim?.at ?? null) : (exit?.ended_at ?? done?.ended_at ?? null),
     exit_code: exit?.code ?? null,
     exit_signal: exit?.signal ?? null,
-    tokens: null,
-    cost_usd: null,
+    tokens: result?.tokens ?? null,
+    cost_usd: result?.cost_usd ?? null,
+    reason: reasonOf(facts, phase),
+    session: result?.session ?? intent?.session ?? null,
+    queued: phase === "intended" && intent?.queued ? 1 : 0,
+    turn_at: null,
   };
 }
 
@@ -72,6 +77,8 @@ export function listRecord({ agent, run }: Listed): ListRecord {
     outcome: run.outcome,
     guarantee: run.guarantee,
     verdict: run.verdict,
+    reason: run.reason,
+    queued: run.queued === 1,
     alive: run.alive,
     hold: run.hold,
     log: run.log,

@@ -1,4 +1,7 @@
-/** The next run of an agent: the former run's files move to archive/, then the same intent is launched under a new number. */
+/**
+ * The next run of an agent: the former run's files move to archive/, then the same intent is launched under a new number. With
+ * `resume` the CLI goes on with its own session.
+ */
 import { existsSync } from "node:fs";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -9,15 +12,25 @@ import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
 import { assertWritable } from "../disk/workspace.ts";
 import { host } from "../process/identity.ts";
+import { compose } from "./compose.ts";
 import { type Context, catchUp } from "./context.ts";
-import { readFacts } from "./facts.ts";
-import { assertCommand, assertFolder } from "./find-command.ts";
+import { type Facts, readFacts } from "./facts.ts";
+import { assertFolder } from "./find-command.ts";
+import { findDriver } from "./find-driver.ts";
 import { type Launched, launch } from "./launch.ts";
 import { locate } from "./locate.ts";
 import { phaseNow } from "./observe.ts";
 import { runRow } from "./record.ts";
+import { knownTask } from "./start.ts";
 
-export async function restart(context: Context, agent: AgentId): Promise<Launched> {
+export interface RestartOptions {
+  /** Go on with the session of the CLI; a text is what it is told. */
+  resume?: boolean | string | undefined;
+}
+
+const GO_ON = "You were interrupted. Go on where you stopped.";
+
+export async function restart(context: Context, agent: AgentId, options: RestartOptions = {}): Promise<Launched> {
   const { config, layout } = context;
   const { listed, facts, paths } = locate(context, agent);
   const former = facts.intent;
@@ -29,13 +42,21 @@ export async function restart(context: Context, agent: AgentId): Promise<Launche
     });
   }
   assertFolder(former.cwd);
-  assertCommand(former.argv[0] ?? "", former.cwd, context.env["PATH"] ?? "");
   assertWritable(layout.root);
   preflight(layout.root, config);
   let run = listed.run.run + 1;
   // A number that was given up before it had an intent is not used again: its claim stands.
   while (existsSync(layout.run(former.task, agent, run).claim)) run++;
-  const intent: IntentFact = { ...former, ...host(), run, nonce: newNonce(), created_at: iso() };
+  const asked: IntentFact = {
+    ...former,
+    ...session(agent, facts, options),
+    ...host(),
+    run,
+    nonce: newNonce(),
+    created_at: iso(),
+    queued: false,
+  };
+  const composed = compose(context, await findDriver(context, former.driver), asked, knownTask(context, former.task));
   const prepare = (): void => {
     const files = layout.agent(former.task, agent);
     for (const [from, to] of [
@@ -53,13 +74,29 @@ export async function restart(context: Context, agent: AgentId): Promise<Launche
       registry.putRun(runRow(layout, former.task, agent, former.run, readFacts(paths), false)),
     );
   };
-  const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: intent.created_at })}\n`;
+  const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: asked.created_at })}\n`;
   try {
-    return await launch(context, { intent, firstLine, prepare });
+    return await launch(context, { ...composed, firstLine, prepare });
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
     throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {
       hint: `midwatch show ${agent}`,
     });
   }
+}
+
+function session(
+  agent: AgentId,
+  { intent, cleanup }: Facts,
+  { resume }: RestartOptions,
+): Pick<IntentFact, "resume" | "session" | "prompt"> {
+  const prompt = intent?.prompt ?? null;
+  if (resume === undefined || resume === false) return { resume: false, session: null, prompt };
+  const known = cleanup?.result?.session ?? intent?.session ?? null;
+  if (known === null) {
+    throw new MidwatchError("USAGE", `${agent} has no session of its CLI that could go on.`, {
+      hint: `midwatch restart ${agent}, without --resume, begins anew.`,
+    });
+  }
+  return { resume: true, session: known, prompt: resume === true ? GO_ON : resume };
 }

@@ -1,35 +1,52 @@
 /** A new agent: options to intent, then launch. */
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
-import { type AgentId, newAgentId, newNonce, newTaskId, parseAgentId, quote, slug, type TaskId } from "../core/ids.ts";
+import { type AgentId, newAgentId, newNonce, newTaskId, quote, slug, type TaskId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { IntentFact, TaskFact } from "../core/types.ts";
+import type { IntentFact, Permission, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
 import { replace } from "../disk/replace.ts";
 import { assertWritable } from "../disk/workspace.ts";
+import type { Driver } from "../drivers/driver.ts";
 import { host } from "../process/identity.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
+import { callingAgent, isBelow } from "./caller.ts";
+import { assertProgram, compose } from "./compose.ts";
 import { type Context, withReader, withWriter } from "./context.ts";
 import { assertCommand, assertFolder } from "./find-command.ts";
 import { type Launched, launch } from "./launch.ts";
 
 export interface StartOptions {
-  argv: readonly string[];
+  /** The command, for the driver `command`. */
+  argv?: readonly string[] | undefined;
+  /** `command` unless told otherwise. */
+  driver?: string | undefined;
   task?: TaskId | undefined;
   role?: string | undefined;
   name?: string | undefined;
   parent?: AgentId | undefined;
-  /** Kept in agent_prompt_<agent>.txt while the run lives, and in its intent. */
+  /** What the agent should do; it gets it as its input, with its task round it. */
   prompt?: string | undefined;
+  model?: string | undefined;
+  permission?: Permission | undefined;
+  /** Further arguments for the driver's CLI. */
+  args?: readonly string[] | undefined;
   cwd?: string | undefined;
   /** A file or FIFO to read from; nothing by default. */
   stdin?: string | undefined;
+  /** A file of NAME=value lines for the agent's environment. */
+  envFile?: string | undefined;
+  labels?: readonly string[] | undefined;
+  /** Wait for room under `max_running` instead of starting at once. */
+  queue?: boolean | undefined;
+  /** Its input stays open for messages. */
+  interactive?: boolean | undefined;
   description?: string | undefined;
 }
 
-const DRIVER = "command";
 const ID_TRIES = 5;
+const TITLE_MAX = 200;
 
 export interface Started extends Launched {
   agent: AgentId;
@@ -40,91 +57,132 @@ export interface Started extends Launched {
 /** What can be said without a workspace: can the name be used, is there such a folder and such a command? */
 export function checkStart(
   options: Pick<StartOptions, "argv" | "cwd" | "name" | "role">,
+  driver: Driver,
   callerCwd: string,
   env: NodeJS.ProcessEnv,
 ): string {
   const cwd = resolve(callerCwd, options.cwd ?? ".");
-  slug(options.name ?? options.role ?? DRIVER);
+  slug(options.name ?? options.role ?? driver.name);
   assertFolder(cwd);
-  assertCommand(options.argv[0] ?? "", cwd, env["PATH"] ?? "");
+  if (driver.program === null) assertCommand(options.argv?.[0] ?? "", cwd, env["PATH"] ?? "");
+  else assertProgram(driver, env["PATH"] ?? "");
   return cwd;
 }
 
-export async function start(context: Context, options: StartOptions): Promise<Started> {
+export async function start(context: Context, driver: Driver, options: StartOptions): Promise<Started> {
   const { config, layout } = context;
-  const cwd = checkStart(options, context.cwd, context.env);
+  const cwd = checkStart(options, driver, context.cwd, context.env);
   keeperBinary(context.env);
   assertWritable(layout.root);
   assertInside(layout.root, layout.active);
   const room = preflight(layout.root, config);
   const parent = parentOf(context, options.parent);
-  const task = options.task === undefined ? undefined : knownTask(context, options.task);
+  // An agent's children work on its task.
+  const known = options.task ?? parent?.task;
+  const task = known === undefined ? undefined : knownTask(context, known);
   for (let attempt = 1; ; attempt++) {
     const now = Date.now();
-    const agent = newAgentId(options.name ?? options.role ?? DRIVER, now);
-    const intent: IntentFact = {
+    const agent = newAgentId(options.name ?? options.role ?? driver.name, now);
+    const fact = task ?? taskFact(newTaskId(now), options.description ?? titleOf(options), now);
+    const asked: IntentFact = {
       v: 1,
       agent,
-      task: task ?? newTaskId(now),
+      task: fact.task,
       run: 1,
       nonce: newNonce(),
       ...host(),
       created_at: iso(now),
-      driver: DRIVER,
+      driver: driver.name,
       role: options.role ?? null,
       name: options.name ?? null,
       parent: parent?.id ?? null,
       depth: parent === undefined ? 0 : parent.depth + 1,
-      argv: [...options.argv],
+      argv: [...(options.argv ?? [])],
       cwd,
       prompt: options.prompt ?? null,
       stdin: options.stdin === undefined ? null : resolve(cwd, options.stdin),
-      limits: { output_bytes: config.output_limit },
+      model: options.model ?? null,
+      permission: options.permission ?? "ask",
+      session: null,
+      resume: false,
+      interactive: options.interactive ?? false,
+      args: [...(options.args ?? [])],
+      env_file: options.envFile === undefined ? null : resolve(context.cwd, options.envFile),
+      worktree: null,
+      labels: [...(options.labels ?? [])],
+      queued: options.queue ?? false,
+      capability: "",
+      limits: {
+        output_bytes: config.output_limit,
+        wall_ms: config.wall_limit,
+        idle_ms: config.idle_limit,
+        tokens: config.token_limit,
+        cost_usd: config.cost_limit,
+      },
+      limit_policy: config.limit_policy,
       disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
       sync: config.sync,
       grace_ms: config.grace,
       tier: config.tier,
     };
+    const composed = compose(context, driver, asked, fact);
     const prepare = (): void => {
-      if (task === undefined) makeTask(context, intent.task, options.description ?? options.argv.join(" "), now);
+      if (task === undefined) putTask(context, fact);
     };
     try {
-      const launched = await launch(context, { intent, prepare });
-      return { ...launched, agent, task: intent.task, warning: room.state === "warning" ? room.message : undefined };
+      const launched = await launch(context, { ...composed, prepare });
+      return { ...launched, agent, task: fact.task, warning: room.state === "warning" ? room.message : undefined };
     } catch (error) {
       if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID") || attempt === ID_TRIES) throw error;
     }
   }
 }
 
-export function makeTask(context: Context, task: TaskId, description: string, nowMs: number = Date.now()): TaskFact {
-  const fact: TaskFact = { v: 1, task, description, created_at: iso(nowMs) };
+function titleOf({ prompt, argv }: StartOptions): string {
+  return (prompt ?? argv?.join(" ") ?? "").slice(0, TITLE_MAX);
+}
+
+type TaskOption = "priority" | "labels" | "deliverables" | "constraints" | "files" | "max_agents";
+export type TaskOptions = { [K in TaskOption]?: TaskFact[K] | undefined };
+
+export function taskFact(task: TaskId, description: string, nowMs: number, options: TaskOptions = {}): TaskFact {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { v: 1, task, description, created_at: iso(nowMs), ...Object.fromEntries(given) };
+}
+
+export function putTask(context: Context, fact: TaskFact): void {
+  const { task, description, created_at } = fact;
   makeFolder(context.layout.root, context.layout.task(task).dir);
   replace(context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
   try {
-    withWriter(context, (registry) =>
-      registry.putTask({ id: task, description, created_at: fact.created_at, data: { ...fact } }),
-    );
+    withWriter(context, (registry) => registry.putTask({ id: task, description, created_at, data: { ...fact } }));
   } catch (error) {
     removeTree(context.layout.root, context.layout.task(task).dir); // It was not made, and nothing says that it was.
     throw error;
   }
-  return fact;
 }
 
-function knownTask(context: Context, task: TaskId): TaskId {
-  if (withReader(context, (registry) => registry.task(task)) !== undefined) return task;
+export function knownTask(context: Context, task: TaskId): TaskFact {
+  const row = withReader(context, (registry) => registry.task(task));
+  if (row !== undefined) return row.data as unknown as TaskFact;
   throw new MidwatchError("NOT_FOUND_TASK", `There is no task ${task}.`, { hint: "`midwatch tasks` lists them." });
 }
 
-/** An agent that starts another is its parent, named or not. */
-function parentOf(context: Context, named: AgentId | undefined): { id: AgentId; depth: number } | undefined {
-  const inherited =
-    context.env["MIDWATCH_WORKSPACE"] === context.layout.root ? context.env["MIDWATCH_AGENT"] : undefined;
-  const id = named ?? (inherited ? parseAgentId(inherited) : undefined);
+/** An agent that starts another is its parent, named or not; it may also name one below it. */
+function parentOf(
+  context: Context,
+  named: AgentId | undefined,
+): { id: AgentId; depth: number; task: TaskId } | undefined {
+  const caller = callingAgent(context);
+  if (caller !== undefined && named !== undefined && named !== caller && !isBelow(context, named, caller)) {
+    throw new MidwatchError("REFUSED_RIGHT", `The agent ${quote(caller)} may not start agents for ${quote(named)}.`, {
+      hint: "Leave --parent out.",
+    });
+  }
+  const id = named ?? caller;
   if (id === undefined) return undefined;
   const listed = withReader(context, (registry) => registry.get(id));
-  if (listed !== undefined) return { id, depth: listed.agent.depth };
+  if (listed !== undefined) return { id, depth: listed.agent.depth, task: listed.agent.task };
   throw new MidwatchError("NOT_FOUND_AGENT", `The parent ${quote(id)} is not in this workspace.`, {
     hint: "`midwatch ls --all` lists the agents.",
   });

@@ -19,9 +19,10 @@ export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
 }
 
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
-  const { exit, done, stop, start } = facts;
+  const { exit, done, stop, start, cleanup } = facts;
   if (phase === "launch_failed") return stop && !start ? "stopped" : "failed";
-  if (exit?.limit) return "limit";
+  if (exit?.limit || (exit?.stop_requested && stop?.limit)) return "limit";
+  if (cleanup?.result) return cleanup.result.outcome;
   if (exit?.stop_requested) return "stopped";
   if (exit && exit.code === 0) return "completed";
   if (exit && (exit.code !== null || exit.signal !== null)) return "failed";
@@ -29,6 +30,21 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
   return done ? "stopped" : null;
 }
 
+/** Why it did not complete, in one sentence; null where nothing more is known than exit and outcome say. */
+export function reasonOf(facts: Facts, phase: Phase): string | null {
+  const { claim, start, stop, exit, cleanup } = facts;
+  if (phase === "launch_failed")
+    return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
+  const limit = exit?.limit ?? stop?.limit;
+  if (limit && exit) return `passed its ${limit} limit`;
+  return cleanup?.result?.reason ?? (exit?.stop_requested ? (stop?.reason ?? null) : null);
+}
+
 export function isLaunchOverdue(facts: Facts, nowMs: number): boolean {
-  return !facts.claim && !facts.done && nowMs - Date.parse(facts.intent?.created_at ?? "") > LAUNCH_MS;
+  return (
+    !facts.intent?.queued &&
+    !facts.claim &&
+    !facts.done &&
+    nowMs - Date.parse(facts.intent?.created_at ?? "") > LAUNCH_MS
+  );
 }

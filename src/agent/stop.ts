@@ -6,18 +6,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { ClaimFact, FileReport, ProcessIdentity, Report, StopFact } from "../core/types.ts";
+import type { ClaimFact, LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { readJson, replaceFast } from "../disk/replace.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
+import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
-import { fileSteps } from "./file-steps.ts";
 import { giveUp } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
-import { hasEnded } from "./observe.ts";
+import { hasEnded, phaseNow } from "./observe.ts";
 import { reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
 import { writeView } from "./view.ts";
@@ -28,6 +28,8 @@ export interface StopOptions {
   purge?: boolean | undefined;
   /** Agents that it started, and theirs, first. */
   tree?: boolean | undefined;
+  /** It passed this limit: the outcome says so. */
+  limit?: LimitName | undefined;
 }
 
 /** Beyond the grace the keeper needs moments; after this a keeper without an answer is taken for wedged. */
@@ -75,7 +77,7 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   }
   const tookMs = Math.round(performance.now() - begun);
   await keepersGone(found.paths);
-  return report(context, found, options, { alreadyStopped, tookMs, problem });
+  return await report(context, found, options, { alreadyStopped, tookMs, problem });
 }
 
 /** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
@@ -87,6 +89,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
     grace_ms: options.graceMs ?? context.config.grace,
     requested_at: iso(),
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
   };
   makeFolder(context.layout.root, paths.dir);
   replaceFast(paths.stop, `${JSON.stringify(ask)}\n`);
@@ -154,28 +157,28 @@ interface Done {
   problem: string | undefined;
 }
 
-function report(
+async function report(
   context: Context,
   found: Located,
   options: StopOptions,
   { alreadyStopped, tookMs, problem }: Done,
-): Report {
+): Promise<Report> {
   const { layout } = context;
   const { agent, run } = found.listed;
   const facts = readFacts(found.paths);
-  const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
+  const neverStarted = phaseNow(facts) === "launch_failed";
   const { done } = facts;
-  const neverStarted = row.phase === "launch_failed";
   const verified = (done?.verified ?? false) || neverStarted;
-  let files: FileReport[] = [];
-  let freed = 0;
   // Asked again: what was done then, not what is found now.
-  if (alreadyStopped && facts.cleanup && !options.purge) ({ files, freed_bytes: freed } = facts.cleanup);
-  else if (verified) ({ files, freed } = fileSteps(context, found, facts, options.purge ?? false));
+  if (verified && !(alreadyStopped && facts.cleanup && !options.purge)) {
+    const name = { task: agent.task, agent: agent.id, run: run.run };
+    facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
+  }
+  const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
     // Given up before it had an intent: the folders know no such run, and so the registry must not either.
     if (neverStarted && !facts.intent) registry.deleteRun(agent.id, run.run);
-    else registry.putRun(runRow(layout, agent.task, agent.id, run.run, facts, true), agent);
+    else registry.putRun(row, agent);
   });
   writeView(context, agent.task);
   return {
@@ -189,8 +192,8 @@ function report(
     processes_total: done?.processes_total ?? 0,
     left: facts.stuck?.left ?? (problem ? [{ pid: row.pid ?? 0, name: "", uid: 0, why: problem }] : []),
     children: done?.children ?? [],
-    files,
-    freed_bytes: freed,
+    files: facts.cleanup?.files ?? [],
+    freed_bytes: facts.cleanup?.freed_bytes ?? 0,
     took_ms: alreadyStopped ? 0 : tookMs,
     already_stopped: alreadyStopped,
   };

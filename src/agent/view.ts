@@ -13,6 +13,9 @@ const TRACKED = {
   deploy: "deploy_log",
   stderr: "stderr_file",
   index: "index_file",
+  run: "run_folder",
+  summaries: "summaries_folder",
+  worktree: "worktree",
 } as const;
 
 export function writeView(context: Context, task: TaskId): void {

@@ -28,6 +28,18 @@ describe("config", () => {
       max_depth: 5,
       max_children: 20,
       child_rate: 30,
+      wall_limit: 0,
+      idle_limit: 0,
+      token_limit: 0,
+      cost_limit: 0,
+      limit_policy: "stop",
+      max_running: 8,
+      prune_after: 1_209_600_000,
+      prune_over: 5_368_709_120,
+      trash_for: 86_400_000,
+      worktree_copy: "",
+      worktree_setup: "",
+      prompt_template: "",
     });
     expect(Object.isFrozen(config)).toBe(true);
   });

@@ -7,7 +7,7 @@ import { parseDuration } from "./duration.ts";
 import { MidwatchError } from "./errors.ts";
 import { nearest } from "./nearest.ts";
 import { formatSize, parseSize } from "./size.ts";
-import type { DiskPolicy, SyncMode, Tier } from "./types.ts";
+import type { DiskPolicy, LimitPolicy, SyncMode, Tier } from "./types.ts";
 
 /** Sizes are in bytes and durations in milliseconds once parsed. */
 export interface Config {
@@ -20,10 +20,22 @@ export interface Config {
   readonly grace: number;
   readonly archive_after: number;
   readonly tier: Tier;
+  readonly wall_limit: number;
+  readonly idle_limit: number;
+  readonly token_limit: number;
+  readonly cost_limit: number;
+  readonly limit_policy: LimitPolicy;
+  readonly max_running: number;
   readonly max_agents: number;
   readonly max_depth: number;
   readonly max_children: number;
   readonly child_rate: number;
+  readonly prune_after: number;
+  readonly prune_over: number;
+  readonly trash_for: number;
+  readonly worktree_copy: string;
+  readonly worktree_setup: string;
+  readonly prompt_template: string;
 }
 
 export type ConfigKey = keyof Config;
@@ -32,7 +44,7 @@ export type ConfigInput = { readonly [K in ConfigKey]?: string | number | undefi
 
 /** The kind of a field decides how its text is read and which values it takes. */
 interface Field {
-  kind: "size" | "duration" | "count" | readonly string[];
+  kind: "size" | "duration" | "count" | "dollars" | "text" | readonly string[];
   default: string | number;
   about: string;
 }
@@ -55,6 +67,24 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     default: "auto",
     about: "How a run is contained: a cgroup where one can be made, or always a subreaper",
   },
+  wall_limit: { kind: "duration", default: "0", about: "Time after which a run has passed its limit; 0 is none" },
+  idle_limit: {
+    kind: "duration",
+    default: "0",
+    about: "Time without output after which a run has passed its limit; 0 is none",
+  },
+  token_limit: { kind: "count", default: 0, about: "Tokens of a run, as far as its stream tells; 0 is no limit" },
+  cost_limit: {
+    kind: "dollars",
+    default: 0,
+    about: "Cost of a run in US dollars, as far as its stream tells; 0 is no limit",
+  },
+  limit_policy: {
+    kind: ["stop", "interrupt", "notify"],
+    default: "stop",
+    about: "What happens when time, idle time, tokens or cost pass their limit",
+  },
+  max_running: { kind: "count", default: 8, about: "Running agents up to which `run --queue` starts the next" },
   max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace" },
   max_depth: {
     kind: "count",
@@ -63,6 +93,24 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
   },
   max_children: { kind: "count", default: 20, about: "Live agents that one agent may have started" },
   child_rate: { kind: "count", default: 30, about: "Agents that one agent may start in a minute" },
+  prune_after: { kind: "duration", default: "14d", about: "Age at which `prune` takes an ended run away" },
+  prune_over: {
+    kind: "size",
+    default: "5G",
+    about: "Size of the workspace above which `prune` takes the oldest runs away",
+  },
+  trash_for: { kind: "duration", default: "24h", about: "How long what was pruned can be brought back" },
+  worktree_copy: {
+    kind: "text",
+    default: "",
+    about: "Files of the project that a new worktree gets a copy of, separated by commas, such as `.env`",
+  },
+  worktree_setup: { kind: "text", default: "", about: "Command that a shell runs in a new worktree, such as `npm ci`" },
+  prompt_template: {
+    kind: "text",
+    default: "",
+    about: "File with the text round a prompt; the built-in one tells the agent its task and how to report",
+  },
 };
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];
@@ -73,6 +121,7 @@ const RUNTIME_VARIABLES: readonly string[] = [
   "MIDWATCH_AGENT",
   "MIDWATCH_RUN",
   "MIDWATCH_NONCE",
+  "MIDWATCH_CAPABILITY",
   "MIDWATCH_KEEPER",
 ];
 
@@ -94,6 +143,15 @@ export function configValue(key: ConfigKey): z.ZodType<string | number, string |
       const count = typeof value === "number" || /^\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
       if (Number.isSafeInteger(count) && count >= 0) return count;
       context.addIssue({ code: "custom", message: `${JSON.stringify(value)} is not a whole number from 0 up.` });
+      return z.NEVER;
+    });
+  }
+  if (kind === "text") return z.union([z.string(), z.number()]).transform(String);
+  if (kind === "dollars") {
+    return z.union([z.string(), z.number()]).transform((value, context) => {
+      const amount = typeof value === "number" || /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
+      if (Number.isFinite(amount) && amount >= 0) return amount;
+      context.addIssue({ code: "custom", message: `${JSON.stringify(value)} is not an amount such as 2.50.` });
       return z.NEVER;
     });
   }
@@ -146,8 +204,8 @@ function fileEntries(file: unknown): [string, unknown][] {
       hint: 'Write it as {"grace": "10s"}; docs/config.md lists the names.',
     });
   }
-  // "$schema" lets editors complete the names; it says nothing to us.
-  const entries = Object.entries(file).filter(([key]) => key !== "$schema");
+  // "$schema" lets editors complete the names; `drivers` is read where drivers are.
+  const entries = Object.entries(file).filter(([key]) => key !== "$schema" && key !== "drivers");
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
       unknown(`${JSON.stringify(key)} in midwatch.config.json`, key, CONFIG_KEYS);

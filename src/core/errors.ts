@@ -24,6 +24,7 @@ export const ERRORS = {
   NOT_FOUND_FILE: { exit: 3, status: 404, retryable: false },
   AMBIGUOUS_ID: { exit: 3, status: 409, retryable: false },
   REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },
+  REFUSED_RIGHT: { exit: 4, status: 403, retryable: false },
   REFUSED_ALIVE: { exit: 4, status: 409, retryable: false },
   DISK_LOW: { exit: 5, status: 507, retryable: true },
   DISK_FULL: { exit: 5, status: 507, retryable: true },

@@ -22,9 +22,24 @@ export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unkno
 export type DiskPolicy = "hold" | "stop";
 export type SyncMode = "interval" | "none" | "always";
 export type Tier = "auto" | "subreaper";
+/** How much an agent may do without asking; each driver translates it to what its CLI offers. */
+export type Permission = "ask" | "edit" | "all" | "plan";
+/** What happens when a limit of a run is passed. */
+export type LimitPolicy = "stop" | "interrupt" | "notify";
+export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
 type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
-export type FileKind = "prompt" | "log" | "stderr" | "index" | "deploy" | "progress" | "findings";
+export type FileKind =
+  | "prompt"
+  | "log"
+  | "stderr"
+  | "index"
+  | "deploy"
+  | "progress"
+  | "findings"
+  | "run"
+  | "summaries"
+  | "worktree";
 
 /** Phases after which nothing of the run can be alive. `lost` is not among them: its processes may live on. */
 export const ENDED_PHASES: readonly Phase[] = ["drained", "archived", "launch_failed"];
@@ -106,6 +121,24 @@ export interface RunSummary {
   bytes: number;
 }
 
+/** What a driver read from the whole stream of an ended run. */
+export interface RunResult {
+  outcome: Outcome;
+  /** Why it is not `completed`, in one sentence. */
+  reason: string | null;
+  /** The CLI's own session, for `restart --resume`. */
+  session: string | null;
+  model: string | null;
+  tokens: Tokens | null;
+  /** What the CLI counted for its whole session, when it counts so. */
+  session_tokens: Tokens | null;
+  cost_usd: number | null;
+  turns: number;
+  tools: number;
+  /** The last thing it said, cut. */
+  text: string | null;
+}
+
 /** One line of `ls --json`. */
 export interface ListRecord {
   agent: AgentId;
@@ -118,6 +151,10 @@ export interface ListRecord {
   outcome: Outcome | null;
   guarantee: Guarantee | null;
   verdict: Verdict | null;
+  /** Why the outcome is not `completed`, in one sentence, where it is known. */
+  reason: string | null;
+  /** Waits for its turn (`run --queue`). */
+  queued: boolean;
   /** The identified living members of a run; null when nobody looked. */
   alive: Member[] | null;
   hold: Hold | null;
@@ -162,6 +199,15 @@ export interface TaskFact {
   task: TaskId;
   description: string;
   created_at: string;
+  priority?: "low" | "normal" | "high" | "urgent";
+  labels?: string[];
+  /** What should exist when the task is done. */
+  deliverables?: string[];
+  constraints?: string[];
+  /** Files worth reading first. */
+  files?: string[];
+  /** Live agents that may work on it at once. */
+  max_agents?: number;
   [more: string]: unknown;
 }
 
@@ -182,9 +228,28 @@ export interface IntentFact {
   depth: number;
   argv: string[];
   cwd: string;
+  /** What the caller asked for; the agent reads it with its task around it (see `stdin`). */
   prompt: string | null;
   stdin: string | null;
-  limits: { output_bytes: number };
+  model: string | null;
+  permission: Permission;
+  /** The CLI's session: the one this run goes on with, or the id that we chose for a new one. */
+  session: string | null;
+  resume: boolean;
+  interactive: boolean;
+  /** Further arguments for the driver's CLI. */
+  args: string[];
+  /** Variables of this file are in the run's environment; their values are not kept here. */
+  env_file: string | null;
+  worktree: string | null;
+  labels: string[];
+  /** Started by the queue, when there is room. */
+  queued: boolean;
+  /** SHA-256 of the value that lets the agent act as itself. */
+  capability: string;
+  /** 0 means no limit. */
+  limits: { output_bytes: number; wall_ms: number; idle_ms: number; tokens: number; cost_usd: number };
+  limit_policy: LimitPolicy;
   disk: { floor_bytes: number; policy: DiskPolicy };
   sync: SyncMode;
   grace_ms: number;
@@ -222,6 +287,8 @@ export interface StopFact {
   by: { pid: number; uid: number };
   grace_ms: number;
   requested_at: string;
+  /** Stopped because this limit was passed. */
+  limit?: LimitName;
 }
 
 /** hold.json */
@@ -236,7 +303,7 @@ export interface ExitFact extends ExitStatus {
   system_ms: number | null;
   max_rss_kb: number | null;
   stop_requested: boolean;
-  limit: "output" | "disk" | null;
+  limit: LimitName | null;
 }
 
 /** stuck.json */
@@ -265,6 +332,8 @@ export interface DoneFact {
 
 /** cleanup.json */
 export interface CleanupFact {
+  /** Null for drivers that read nothing from the stream. */
+  result?: RunResult | null;
   files: FileReport[];
   freed_bytes: number;
   at: string;

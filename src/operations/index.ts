@@ -8,6 +8,7 @@ import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
 import { reap } from "./reap.ts";
+import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
 import { search } from "./search.ts";
@@ -15,6 +16,7 @@ import { show } from "./show.ts";
 import { stop } from "./stop.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
+import { up } from "./up.ts";
 import { verify } from "./verify.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
@@ -29,6 +31,9 @@ export const operations: readonly Operation[] = [
   restart,
   task,
   tasks,
+  progress,
+  finding,
+  up,
   search,
   verify,
   archive,

@@ -32,9 +32,17 @@ export function age(time: string | null, nowMs: number = Date.now()): string {
 }
 
 export function state(
-  { phase, outcome, hold, exit, alive }: Pick<ListRecord, "phase" | "outcome" | "hold" | "exit" | "alive">,
+  {
+    phase,
+    outcome,
+    hold,
+    exit,
+    alive,
+    queued,
+  }: Pick<ListRecord, "phase" | "outcome" | "hold" | "exit" | "alive" | "queued">,
   options: RenderOptions,
 ): string {
+  if (queued) return paint("queued", "dim", options);
   if (hold) return paint(`held (${hold.why})`, "yellow", options);
   if (phase === "lost" && alive?.length) return paint(`lost, ${alive.length} alive`, "red", options);
   if (phase === "running") return paint("running", "green", options);

@@ -9,10 +9,17 @@ export const restart: Operation = operation({
   details:
     "The former run's log moves to archive/ and is never overwritten. An agent that lives is refused: stop it first.",
   positionals: ["agent"],
-  input: z.strictObject({ agent: agentRef() }),
+  input: z.strictObject({
+    agent: agentRef(),
+    resume: z
+      .string()
+      .describe("Go on with the CLI's own session instead of beginning anew; TEXT is what the agent is told")
+      .meta({ value: "TEXT", optionalValue: true })
+      .optional(),
+  }),
   changes: true,
-  examples: ["midwatch restart build-1"],
-  run: (context, { agent }) => workspaceOf(context).restart(agent),
+  examples: ["midwatch restart build-1", 'midwatch restart fix-1 --resume "now run the tests too"'],
+  run: (context, { agent, resume }) => workspaceOf(context).restart(agent, { resume: resume === "" ? true : resume }),
   render: (record) =>
     record.error
       ? `${record.agent}  ${record.phase}: ${record.error.message}`

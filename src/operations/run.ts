@@ -1,17 +1,41 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { z } from "zod";
-import { checkStart } from "../agent/start.ts";
+import { presentDriver } from "../agent/find-driver.ts";
+import type { StartOptions } from "../agent/start.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { parseAgentId, parseTaskId } from "../core/ids.ts";
+import { parseAgentId, parseTaskId, quote } from "../core/ids.ts";
 import type { ShowRecord } from "../core/types.ts";
-import type { RunRecord } from "../fleet.ts";
+import { checkRun, type RunRecord } from "../fleet.ts";
 import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Context, type Operation, operation } from "./operation.ts";
 import { state } from "./render.ts";
 
 const input = z.strictObject({
-  prompt: z.string().describe("What the agent should do (drivers of agent CLIs)").meta({ value: "PROMPT" }).optional(),
-  command: z.array(z.string()).describe("The command and its arguments, behind --; no shell is involved").default([]),
+  prompt: z
+    .string()
+    .describe("What the agent should do (for the driver of an agent CLI)")
+    .meta({ value: "PROMPT" })
+    .optional(),
+  command: z
+    .array(z.string())
+    .describe(
+      "The command and its arguments, behind --; with a prompt, further arguments for the CLI. No shell is involved",
+    )
+    .default([]),
+  driver: z
+    .string()
+    .describe(
+      "How it is run: claude, codex, gemini, opencode, command, or one of midwatch.config.json (by default the CLI that is installed)",
+    )
+    .meta({ value: "NAME" })
+    .optional(),
+  model: z.string().describe("Model that the CLI should use").optional(),
+  permission: z
+    .enum(["ask", "edit", "all", "plan"])
+    .describe("What the agent may do without asking: as the CLI has it, edit files, everything, or only plan (ask)")
+    .optional(),
   task: z.string().describe("Task to work on; without it a new one is made").meta({ value: "TASK" }).optional(),
   role: z.string().describe("What the agent is for; becomes part of its id").optional(),
   name: z.string().describe("Name of the agent; becomes part of its id").optional(),
@@ -20,12 +44,23 @@ const input = z.strictObject({
     .describe("Agent that starts this one; inside a run it is that run's agent")
     .meta({ value: "ID" })
     .optional(),
+  label: z.array(z.string()).describe("A word to find it by; may be given again").meta({ value: "WORD" }).default([]),
   cwd: z.string().describe("Working folder of the agent").meta({ value: "DIR" }).optional(),
   stdin: z
     .string()
     .describe("File or FIFO the agent reads from; nothing by default")
     .meta({ value: "FILE" })
     .optional(),
+  env_file: z.string().describe("NAME=value lines for the agent's environment").meta({ value: "FILE" }).optional(),
+  each: z
+    .string()
+    .describe("A prompt a line: an agent for each (`-` reads them from the input)")
+    .meta({ value: "FILE" })
+    .optional(),
+  queue: z
+    .boolean()
+    .describe("Wait for room under --max-running; `midwatch up` or any `midwatch wait` starts it")
+    .default(false),
   wait: z
     .boolean()
     .describe("Wait until it ends; exit 0 only if it completed. Ctrl-C ends the waiting, not the agent")
@@ -35,6 +70,11 @@ const input = z.strictObject({
     .describe("Workspace to use for this run when the usual one cannot be written")
     .meta({ value: "DIR" })
     .optional(),
+  limit_wall: configFlag("wall_limit"),
+  limit_idle: configFlag("idle_limit"),
+  limit_tokens: configFlag("token_limit"),
+  limit_cost: configFlag("cost_limit"),
+  limit_policy: configFlag("limit_policy"),
   grace: configFlag("grace"),
   output_limit: configFlag("output_limit"),
   sync: configFlag("sync"),
@@ -44,22 +84,26 @@ const input = z.strictObject({
   disk_floor: configFlag("disk_floor"),
   disk_policy: configFlag("disk_policy"),
   max_agents: configFlag("max_agents"),
+  max_running: configFlag("max_running"),
 });
 
+type Given = z.output<typeof input>;
 type Item = RunRecord | ShowRecord;
 
 export const run: Operation = operation({
   name: "run",
   summary: "Start an agent under a keeper and return at once",
   details:
-    "The agent's output goes to a file, not through a pipe: nothing is lost when midwatch, the terminal or the login ends. The agent goes on until it ends by itself or is stopped.",
+    "Give a prompt for an agent CLI, or any command behind --. The agent's output goes to a file, not through a pipe: nothing is lost when midwatch, the terminal or the login ends. The agent goes on until it ends by itself or is stopped. A prompt reaches the CLI by its input, never through its arguments, with the task round it.",
   positionals: ["prompt"],
   passthrough: "command",
   input,
   changes: true,
   examples: [
+    'midwatch run "fix the failing tests"',
+    'midwatch run --driver codex --permission edit "port the parser"',
     "midwatch run -- make test",
-    "midwatch run --name nightly --cwd ../app -- npm run e2e",
+    "midwatch run --each prompts.txt --queue --wait --max-running 4",
     "midwatch run --wait -- ./build.sh",
   ],
   run: (context, given) => begin(context, given),
@@ -68,42 +112,112 @@ export const run: Operation = operation({
       ? `${item.agent}  ${state(item, options)}`
       : item.error
         ? `${item.agent}  ${item.phase}: ${item.error.message}`
-        : `${item.agent}  running (pid ${item.pid}, ${item.guarantee})\n  log  ${item.log}`,
-  next: (item) => ("runs" in item ? `midwatch logs ${item.agent}` : `midwatch logs -f ${item.agent}`),
+        : item.pid === null
+          ? `${item.agent}  queued`
+          : `${item.agent}  running (pid ${item.pid}, ${item.guarantee})\n  log  ${item.log}`,
+  next: (item) =>
+    "runs" in item
+      ? `midwatch logs ${item.agent}`
+      : item.pid === null && !item.error
+        ? "midwatch up"
+        : `midwatch logs -f ${item.agent}`,
   exitCode: (item) =>
     "runs" in item ? (item.outcome === "completed" ? 0 : 1) : item.phase === "launch_failed" ? 1 : 0,
 });
 
-async function* begin(context: Context, given: z.output<typeof input>): AsyncGenerator<Item> {
-  const { prompt, command, task, role, name, parent, cwd, stdin, wait, fallback_dir, ...config } = given;
-  if (command.length === 0) {
-    throw new MidwatchError(
-      "USAGE",
-      prompt === undefined
-        ? "There is nothing to run."
-        : "A prompt needs the driver of an agent CLI, and this version has none yet.",
-      {
-        hint: "Write the command behind --: midwatch run -- claude -p 'fix the tests'",
-      },
-    );
-  }
-  if (prompt !== undefined)
-    throw new MidwatchError("USAGE", "Give a prompt or a command, not both.", {
-      hint: "Everything behind -- is the command.",
-    });
-  const ids = {
-    task: task === undefined ? undefined : parseTaskId(task),
-    parent: parent === undefined ? undefined : parseAgentId(parent),
+async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
+  const { fallback_dir, wait } = given;
+  const config = {
+    ...Object.fromEntries(
+      (
+        [
+          "grace",
+          "output_limit",
+          "sync",
+          "tier",
+          "disk_warn",
+          "disk_refuse",
+          "disk_floor",
+          "disk_policy",
+          "limit_policy",
+          "max_agents",
+          "max_running",
+        ] as const
+      ).map((key) => [key, given[key]]),
+    ),
+    wall_limit: given.limit_wall,
+    idle_limit: given.limit_idle,
+    token_limit: given.limit_tokens,
+    cost_limit: given.limit_cost,
   };
-  checkStart({ argv: command, cwd, name, role }, context.cwd, context.env as NodeJS.ProcessEnv);
+  const prompts = given.each === undefined ? [given.prompt] : readPrompts(context, given);
+  const all = prompts.map((prompt) => optionsOf(context, given, prompt));
+  for (const options of all) checkRun(options, context);
   const workspace = workspaceOf(context, { make: true, config, fallbackDir: fallback_dir });
   if (workspace.usedFallback)
     context.notice(`the usual workspace cannot be written; using ${workspace.root} for this run`);
-  const started = await workspace.run({ argv: command, ...ids, role, name, cwd, stdin });
-  if (started.warning) context.notice(started.warning);
-  yield started;
-  if (wait && started.phase !== "launch_failed") {
-    const [ended] = await workspace.wait([started.agent], { signal: context.signal });
-    if (ended && !context.signal.aborted) yield ended;
+  const started: RunRecord[] = [];
+  for (const options of all) {
+    const one = await workspace.run(options);
+    if (one.warning) context.notice(one.warning);
+    started.push(one);
+    yield one;
+    if (context.signal.aborted) return;
   }
+  const agents = started.filter(({ phase }) => phase !== "launch_failed").map(({ agent }) => agent);
+  if (!wait || agents.length === 0) return;
+  const ended = await workspace.wait(agents, { signal: context.signal });
+  if (!context.signal.aborted) yield* ended;
+}
+
+function optionsOf(context: Context, given: Given, prompt: string | undefined): StartOptions {
+  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue } = given;
+  const driver =
+    given.driver ?? (prompt === undefined ? "command" : command.length > 0 ? both() : presentDriver(context.env));
+  if (prompt === undefined && command.length === 0)
+    throw new MidwatchError("USAGE", "There is nothing to run.", {
+      hint: "Give a prompt, or a command behind --: midwatch run -- make test",
+    });
+  if (driver === "command" && prompt !== undefined) both();
+  if (driver !== "command" && prompt === undefined)
+    throw new MidwatchError("USAGE", `The driver ${driver} needs a prompt.`, {
+      hint: `midwatch run --driver ${driver} "what it should do"`,
+    });
+  return {
+    driver,
+    ...(driver === "command" ? { argv: command } : { args: command }),
+    prompt,
+    task: task === undefined ? undefined : parseTaskId(task),
+    parent: parent === undefined ? undefined : parseAgentId(parent),
+    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue },
+  };
+}
+
+function both(): never {
+  throw new MidwatchError("USAGE", "Give a prompt or a command, not both.", {
+    hint: "Everything behind -- is the command; with --driver it is further arguments for that CLI.",
+  });
+}
+
+/** The lines of --each that say something. */
+function readPrompts(context: Context, { each, prompt }: Given): string[] {
+  if (prompt !== undefined)
+    throw new MidwatchError("USAGE", "Give one prompt or --each FILE, not both.", {
+      hint: "Put the prompt into the file.",
+    });
+  const file = each === "-" ? 0 : resolve(context.cwd, each as string);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new MidwatchError("BAD_PATH", `The file of prompts ${quote(each as string)} cannot be read.`, {
+      hint: "Check the path; a prompt a line.",
+      cause: error,
+    });
+  }
+  const prompts = text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  if (prompts.length > 0) return prompts;
+  throw new MidwatchError("USAGE", `There is no prompt in ${quote(each as string)}.`, {
+    hint: "Write a prompt a line.",
+  });
 }

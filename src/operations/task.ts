@@ -8,10 +8,44 @@ export const task: Operation = operation({
   positionals: ["description"],
   input: z.strictObject({
     description: z.string().trim().min(1).max(100_000).describe("The goal, for people and agents"),
+    priority: z.enum(["low", "normal", "high", "urgent"]).describe("How much it matters").optional(),
+    label: z.array(z.string()).describe("A word to find it by; may be given again").meta({ value: "WORD" }).default([]),
+    deliverable: z
+      .array(z.string())
+      .describe("What should exist in the end; may be given again")
+      .meta({ value: "TEXT" })
+      .default([]),
+    constraint: z.array(z.string()).describe("What must hold; may be given again").meta({ value: "TEXT" }).default([]),
+    file: z
+      .array(z.string())
+      .describe("A file worth reading first; may be given again")
+      .meta({ value: "PATH" })
+      .default([]),
+    max_agents: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .describe("Live agents that may work on it at once")
+      .meta({ value: "N" })
+      .optional(),
   }),
   changes: true,
-  examples: ['midwatch task "Port the parser to Rust"'],
-  run: (context, { description }) => workspaceOf(context, { make: true }).task(description),
+  details: "What is given here reaches each agent of the task in its prompt.",
+  examples: [
+    'midwatch task "Port the parser to Rust"',
+    'midwatch task "Port the parser" --deliverable "all tests pass" --constraint "no new dependency" --file src/parse.ts',
+  ],
+  run: (context, { description, priority, label, deliverable, constraint, file, max_agents }) => {
+    const some = (items: string[]): string[] | undefined => (items.length > 0 ? items : undefined);
+    return workspaceOf(context, { make: true }).task(description, {
+      priority,
+      labels: some(label),
+      deliverables: some(deliverable),
+      constraints: some(constraint),
+      files: some(file),
+      max_agents,
+    });
+  },
   render: (made) => made.task,
   next: (made) => `midwatch run --task ${made.task} -- COMMAND`,
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ENDED_PHASES } from "../core/types.ts";
-import { duration } from "./fields.ts";
+import { configFlag, duration } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 import { listTable } from "./render.ts";
@@ -9,7 +9,7 @@ export const wait: Operation = operation({
   name: "wait",
   summary: "Wait until agents have ended",
   details:
-    "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents.",
+    "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents. While it waits, queued agents are started when there is room.",
   positionals: ["agents"],
   input: z.strictObject({
     agents: z
@@ -19,11 +19,12 @@ export const wait: Operation = operation({
       .meta({ value: "ID" }),
     any: z.boolean().describe("Return when the first one has ended").default(false),
     timeout: duration("Give up after this time; exit 1").optional(),
+    max_running: configFlag("max_running"),
   }),
   changes: false,
   examples: ["midwatch wait build-1 test-1", "midwatch wait --any --timeout 10m build-1 test-1"],
-  run: (context, { agents, any, timeout }) =>
-    workspaceOf(context).wait(agents, { any, timeoutMs: timeout, signal: context.signal }),
+  run: (context, { agents, any, timeout, max_running }) =>
+    workspaceOf(context, { config: { max_running } }).wait(agents, { any, timeoutMs: timeout, signal: context.signal }),
   render: listTable,
   exitCode: (records) =>
     records.every(({ phase, outcome }) => ENDED_PHASES.includes(phase) && outcome === "completed") ? 0 : 1,

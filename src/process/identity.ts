@@ -69,6 +69,31 @@ export function hasKeeper(name: string): boolean {
   });
 }
 
+/** The keepers above a process, innermost first: pid, start time and the run and nonce in their command line. */
+export function keepersAbove(pid: number = process.pid): (ProcessIdentity & { name: string; nonce: string })[] {
+  const found: (ProcessIdentity & { name: string; nonce: string })[] = [];
+  for (let at = parentOf(pid); at > 1; at = parentOf(at)) {
+    try {
+      const [, verb, name, nonce] = readFileSync(`/proc/${at}/cmdline`, "latin1").split("\0");
+      const start_ticks = readProcess(at)?.start_ticks;
+      if ((verb === "run" || verb === "adopt") && name && nonce && start_ticks !== undefined)
+        found.push({ pid: at, start_ticks, name, nonce });
+    } catch {
+      // It has ended meanwhile; its children have another parent now, which is above it.
+    }
+  }
+  return found;
+}
+
+function parentOf(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return 0;
+  }
+}
+
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */
 export function signalKeeper(identity: ProcessIdentity, nonce: string, where: Host, signal: NodeJS.Signals): boolean {
   if (identity.pid <= 1 || nonce === "" || !isKeeper(identity, nonce, where)) return false;

@@ -14,7 +14,7 @@ const NOW = Date.parse("2026-11-15T19:00:00.000Z");
 
 function agentRow(id: string, more: Partial<AgentRow> = {}): AgentRow {
   const row = { task, driver: "command", role: null, name: null, parent: null, depth: 0, created_at: iso(NOW) };
-  return { id: parseAgentId(id), ...row, ...more };
+  return { id: parseAgentId(id), ...row, model: null, labels: [], capability: null, ...more };
 }
 
 function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
@@ -40,6 +40,10 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     exit_signal: null,
     tokens: null,
     cost_usd: null,
+    reason: null,
+    session: null,
+    queued: 0,
+    turn_at: null,
     ...more,
   };
 }

@@ -15,6 +15,7 @@ import {
   type FileRow,
   insertSql,
   type Listed,
+  type ReportRow,
   type RunRow,
   readRow,
   type Table,
@@ -23,7 +24,7 @@ import {
   valuesOf,
 } from "./rows.ts";
 
-export type { AgentRow, FileRow, Listed, RunRow, TaskRow } from "./rows.ts";
+export type { AgentRow, FileRow, Listed, ReportRow, RunRow, TaskRow } from "./rows.ts";
 
 export type Limits = Pick<Config, "max_agents" | "max_depth" | "max_children" | "child_rate">;
 
@@ -40,11 +41,14 @@ export interface Contents {
   agents: readonly AgentRow[];
   runs: readonly RunRow[];
   files?: readonly FileRow[];
+  reports?: readonly ReportRow[];
 }
 
 /** A lost run counts while one of its processes was seen alive. The first term is the one of the index runs_live, word for word. */
 const LIVE = `(runs.phase NOT IN ('drained', 'archived', 'launch_failed')
   AND (runs.phase <> 'lost' OR coalesce(runs.alive, '[]') <> '[]'))`;
+/** Those that wait for their turn take no room. */
+const BUSY = `(${LIVE} AND runs.queued = 0)`;
 const NEWEST = "runs.run = (SELECT max(run) FROM runs AS later WHERE later.agent = runs.agent)";
 const MINUTE_MS = 60_000;
 const FOUND_MAX = 10;
@@ -105,6 +109,35 @@ export class Registry {
     });
   }
 
+  /**
+   * Gives a waiting run its turn when fewer than `most` are busy: counted and marked in one transaction, so that no two
+   * callers start one too many. A turn that led to nothing within `staleMs` is given again.
+   */
+  takeTurn(agent: AgentId, run: number, most: number, staleMs: number): boolean {
+    return this.#connection.write(() => {
+      const now = Date.now();
+      this.#run(
+        "UPDATE runs SET queued = 1, turn_at = NULL WHERE agent = ? AND run = ? AND phase = 'intended' AND turn_at < ?",
+        agent,
+        run,
+        iso(now - staleMs),
+      );
+      if (this.#count(`SELECT count(*) AS n FROM runs WHERE ${BUSY}`) >= most) return false;
+      const sql = "UPDATE runs SET queued = 0, turn_at = ? WHERE agent = ? AND run = ? AND queued = 1";
+      return this.#prepare(sql).run(iso(now), agent, run).changes === 1;
+    });
+  }
+
+  putReport(agent: AgentId, kind: ReportRow["kind"], data: object): void {
+    this.#connection.write(() => this.#put("reports", { agent, kind, data }));
+  }
+
+  /** The newest reports of the agents of a task. */
+  reports(task: TaskId): ReportRow[] {
+    const sql = "SELECT reports.* FROM reports JOIN agents ON agents.id = reports.agent WHERE agents.task = ?";
+    return this.#all(sql, task).map((row) => readRow("reports", row));
+  }
+
   /** Sets the tracked files of one run. */
   putFiles(agent: AgentId, run: number, files: readonly TrackedFile[]): void {
     this.#connection.write(() => {
@@ -119,6 +152,7 @@ export class Registry {
       this.#run("DELETE FROM runs WHERE agent = ? AND run = ?", agent, run);
       this.#run("DELETE FROM files WHERE agent = ? AND run = ?", agent, run);
       this.#run("DELETE FROM agents WHERE id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE agent = agents.id)", agent);
+      this.#run("DELETE FROM reports WHERE agent = ? AND NOT EXISTS (SELECT 1 FROM agents WHERE id = ?)", agent, agent);
     });
   }
 
@@ -142,6 +176,8 @@ export class Registry {
       this.#putAll("agents", contents.agents);
       this.#putAll("runs", contents.runs);
       this.#putAll("files", contents.files ?? []);
+      this.#run("DELETE FROM reports");
+      this.#putAll("reports", contents.reports ?? []);
       this.#run("INSERT OR REPLACE INTO meta (key, value) VALUES ('built_at', ?)", iso());
     });
   }
@@ -208,7 +244,13 @@ export class Registry {
   }
 
   #checkLimits(agent: AgentRow, run: RunRow, limits: Limits): void {
-    refuseAbove("max_agents", limits.max_agents, this.#count(`SELECT count(*) AS n FROM runs WHERE ${LIVE}`) + 1);
+    if (run.queued === 0)
+      refuseAbove("max_agents", limits.max_agents, this.#count(`SELECT count(*) AS n FROM runs WHERE ${BUSY}`) + 1);
+    const onTask = this.task(agent.task)?.data["max_agents"];
+    if (typeof onTask === "number") {
+      const sql = `SELECT count(*) AS n FROM runs JOIN agents ON agents.id = runs.agent WHERE agents.task = ? AND ${LIVE}`;
+      refuseAbove("max_task_agents", onTask, this.#count(sql, agent.task) + 1);
+    }
     if (agent.parent === null) return;
     const parent = this.#all("SELECT depth FROM agents WHERE id = ?", agent.parent)[0];
     refuseAbove("max_depth", limits.max_depth, parent === undefined ? agent.depth : Number(parent["depth"]) + 1);
@@ -270,7 +312,7 @@ export class Registry {
   }
 }
 
-function refuseAbove(limit: keyof Limits, most: number, wanted: number): void {
+function refuseAbove(limit: LimitKey, most: number, wanted: number): void {
   if (wanted <= most) return;
   const [what, hint] = REFUSALS[limit];
   throw new MidwatchError("REFUSED_LIMIT", `${what} (${limit} is ${most}).`, {
@@ -281,8 +323,11 @@ function refuseAbove(limit: keyof Limits, most: number, wanted: number): void {
   });
 }
 
-const REFUSALS: Readonly<Record<keyof Limits, readonly [what: string, hint: string]>> = {
+type LimitKey = keyof Limits | "max_task_agents";
+
+const REFUSALS: Readonly<Record<LimitKey, readonly [what: string, hint: string]>> = {
   max_agents: ["The workspace has as many live agents as it may", "Stop one, or wait until one ends"],
+  max_task_agents: ["The task has as many live agents as it may", "Stop one, or wait until one ends"],
   max_depth: ["Agents started by agents are nested too deep", "Start it from an agent further up"],
   max_children: ["The parent has as many live agents as it may", "Stop one of them, or wait until one ends"],
   child_rate: ["The parent has started too many agents within a minute", "Wait a minute"],

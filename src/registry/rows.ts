@@ -21,6 +21,10 @@ export interface AgentRow {
   /** 0 for an agent started by a person. */
   depth: number;
   created_at: string;
+  model: string | null;
+  labels: string[] | null;
+  /** SHA-256 of its capability. */
+  capability: string | null;
 }
 
 export interface RunRow {
@@ -45,11 +49,24 @@ export interface RunRow {
   exit_signal: string | null;
   tokens: Tokens | null;
   cost_usd: number | null;
+  reason: string | null;
+  session: string | null;
+  /** 1 while it waits for its turn. */
+  queued: number;
+  /** When its turn came; null for runs that never waited. */
+  turn_at: string | null;
 }
 
 export interface FileRow extends TrackedFile {
   agent: AgentId;
   run: number;
+}
+
+/** The newest progress, or finding, that an agent reported. */
+export interface ReportRow {
+  agent: AgentId;
+  kind: "progress" | "findings";
+  data: Record<string, unknown>;
 }
 
 /** An agent with its newest run: what `ls` prints a line of. */
@@ -68,6 +85,9 @@ const AGENT = [
   "parent",
   "depth",
   "created_at",
+  "model",
+  "labels",
+  "capability",
 ] as const satisfies readonly (keyof AgentRow)[];
 const RUN = [
   "agent",
@@ -91,6 +111,10 @@ const RUN = [
   "exit_signal",
   "tokens",
   "cost_usd",
+  "reason",
+  "session",
+  "queued",
+  "turn_at",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",
@@ -101,15 +125,23 @@ const FILE = [
   "created_at",
   "sha256",
 ] as const satisfies readonly (keyof FileRow)[];
-const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens"]);
+const REPORT = ["agent", "kind", "data"] as const satisfies readonly (keyof ReportRow)[];
+const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels"]);
 
-export const COLUMNS: Readonly<Record<"tasks" | "agents" | "runs" | "files", readonly string[]>> = {
+export const COLUMNS: Readonly<Record<"tasks" | "agents" | "runs" | "files" | "reports", readonly string[]>> = {
   tasks: TASK,
   agents: AGENT,
   runs: RUN,
   files: FILE,
+  reports: REPORT,
 };
-const KEYS = { tasks: ["id"], agents: ["id"], runs: ["agent", "run"], files: ["agent", "run", "path"] } as const;
+const KEYS = {
+  tasks: ["id"],
+  agents: ["id"],
+  runs: ["agent", "run"],
+  files: ["agent", "run", "path"],
+  reports: ["agent", "kind"],
+} as const;
 
 export type Table = keyof typeof KEYS;
 

@@ -57,6 +57,21 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (agent, run, path)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE agents ADD COLUMN model TEXT;
+  ALTER TABLE agents ADD COLUMN labels TEXT;
+  ALTER TABLE agents ADD COLUMN capability TEXT;
+  ALTER TABLE runs ADD COLUMN reason TEXT;
+  ALTER TABLE runs ADD COLUMN session TEXT;
+  ALTER TABLE runs ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE runs ADD COLUMN turn_at TEXT;
+  CREATE TABLE reports (
+    agent TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (agent, kind)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

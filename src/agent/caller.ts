@@ -1,0 +1,79 @@
+/**
+ * Who asks. A person may do everything. An agent may report for itself, start agents below it and stop those, nothing else. An
+ * agent is recognised by the keeper above it, whatever its environment says; one that asks from elsewhere (over HTTP, say) shows
+ * its capability. This keeps agents from stopping each other by mistake; it is no wall against a hostile one of the same user.
+ */
+import { createHash } from "node:crypto";
+import { MidwatchError } from "../core/errors.ts";
+import { type AgentId, isAgentId, quote } from "../core/ids.ts";
+import type { ClaimFact } from "../core/types.ts";
+import { parseActiveMark } from "../disk/layout.ts";
+import { readJson } from "../disk/replace.ts";
+import { keepersAbove } from "../process/identity.ts";
+import { type Context, withReader } from "./context.ts";
+
+/** Undefined is a person. */
+export function callingAgent(context: Context): AgentId | undefined {
+  return agentAbove(context) ?? agentByCapability(context);
+}
+
+/** The innermost keeper above us that has a claim in this workspace: an argument list alone could be anybody's. */
+function agentAbove(context: Context): AgentId | undefined {
+  for (const { pid, start_ticks, name, nonce } of keepersAbove()) {
+    const mark = parseActiveMark(name);
+    const listed = mark && withReader(context, (registry) => registry.get(mark.agent));
+    if (!mark || !listed) continue;
+    const paths = context.layout.run(listed.agent.task, mark.agent, mark.run);
+    const claims = [paths.claim, paths.adopt].map((path) => readJson<ClaimFact>(path).value);
+    if (claims.some((claim) => claim?.pid === pid && claim.start_ticks === start_ticks && claim.nonce === nonce))
+      return mark.agent;
+  }
+  return undefined;
+}
+
+function agentByCapability(context: Context): AgentId | undefined {
+  const { MIDWATCH_AGENT: agent, MIDWATCH_CAPABILITY: value } = context.env;
+  if (!isAgentId(agent) || !value) return undefined;
+  const listed = withReader(context, (registry) => registry.get(agent));
+  return listed?.agent.capability === capabilityHash(value) ? agent : undefined;
+}
+
+export function capabilityHash(value: string): string {
+  return createHash("sha256").update(value).digest("hex");
+}
+
+/** For what an agent may not do at all. */
+export function assertPerson(context: Context, what: string): void {
+  const agent = callingAgent(context);
+  if (agent !== undefined) refuse(agent, what);
+}
+
+/** For what an agent may do to those that it started, and they. */
+export function assertAbove(context: Context, targets: readonly AgentId[], what: string): void {
+  const agent = callingAgent(context);
+  if (agent === undefined) return;
+  for (const target of targets) if (!isBelow(context, target, agent)) refuse(agent, `${what} ${target}`);
+}
+
+/** For what an agent may do for itself. */
+export function assertSelf(context: Context, target: AgentId, what: string): void {
+  const agent = callingAgent(context);
+  if (agent !== undefined && agent !== target) refuse(agent, `${what} ${target}`);
+}
+
+export function isBelow(context: Context, target: AgentId, above: AgentId): boolean {
+  const seen = new Set<AgentId>();
+  for (let at: AgentId | null = target; at !== null && !seen.has(at); ) {
+    seen.add(at);
+    const parent: AgentId | null = withReader(context, (registry) => registry.get(at as AgentId))?.agent.parent ?? null;
+    if (parent === above) return true;
+    at = parent;
+  }
+  return false;
+}
+
+function refuse(agent: AgentId, what: string): never {
+  throw new MidwatchError("REFUSED_RIGHT", `The agent ${quote(agent)} may not ${what}.`, {
+    hint: "An agent may report for itself, start agents below it and stop those. Ask the person who started it.",
+  });
+}

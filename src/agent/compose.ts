@@ -1,0 +1,114 @@
+/**
+ * From what was asked for to what is executed: the driver makes arguments, environment and input. The same for a start, a
+ * restart and a turn of the queue, so that an intent is all that is needed to start a run.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnvFile } from "../core/env-file.ts";
+import { MidwatchError } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
+import type { IntentFact, TaskFact } from "../core/types.ts";
+import type { Driver, PrivateFile } from "../drivers/driver.ts";
+import { briefText } from "./brief.ts";
+import { capabilityHash } from "./caller.ts";
+import type { Context } from "./context.ts";
+import { assertCommand, findCommand } from "./find-command.ts";
+
+export interface Composed {
+  intent: IntentFact;
+  /** Added to the environment; secrets among it, so it is kept nowhere. */
+  env: Record<string, string>;
+  /** What the agent reads as its input; null when it reads a file of the caller's, or nothing. */
+  input: string | null;
+  /** Written into the run's folder before it starts. */
+  files: readonly PrivateFile[];
+}
+
+export function compose(context: Context, driver: Driver, asked: IntentFact, task: TaskFact): Composed {
+  const capability = randomBytes(16).toString("hex");
+  const intent: IntentFact = { ...asked, capability: capabilityHash(capability) };
+  const env: Record<string, string> = {
+    ...(asked.env_file === null ? {} : readEnvFile(asked.env_file)),
+    MIDWATCH_CAPABILITY: capability,
+  };
+  if (driver.program === null) {
+    assertCommand(intent.argv[0] ?? "", intent.cwd, env["PATH"] ?? context.env["PATH"] ?? "");
+    return { intent, env, input: null, files: [] };
+  }
+  assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");
+  const prompt = asked.prompt ?? "";
+  const launch = driver.launch({
+    // A session that goes on knows its task already.
+    prompt: asked.resume
+      ? prompt
+      : briefText({ ...asked, prompt, task, midwatch: midwatchCommand(context) }, template(context)),
+    model: asked.model,
+    permission: asked.permission,
+    cwd: asked.cwd,
+    mcp: [],
+    resume: asked.resume ? asked.session : null,
+    session: randomUUID(),
+    interactive: asked.interactive,
+    args: asked.args,
+    env: { ...context.env, ...env },
+    root: process.getuid?.() === 0,
+    folder: context.layout.run(asked.task, asked.agent, asked.run).dir,
+  });
+  return {
+    intent: {
+      ...intent,
+      argv: [...launch.argv],
+      session: launch.session ?? (asked.resume ? asked.session : null),
+      stdin: context.layout.agent(asked.task, asked.agent).prompt,
+    },
+    env: { ...launch.env, ...env },
+    input: launch.stdin,
+    files: launch.files,
+  };
+}
+
+/** Said before anything is made. */
+export function assertProgram(driver: Driver, path: string): void {
+  if (driver.program === null || findCommand(driver.program, path) !== undefined) return;
+  throw new MidwatchError(
+    "COMMAND_NOT_FOUND",
+    `The driver ${driver.name} needs ${quote(driver.program)}, which is not on PATH.`,
+    {
+      hint: driver.install ? `Install it: ${driver.install}` : "Install it, or put it on PATH.",
+    },
+  );
+}
+
+export function readEnvFile(path: string): Record<string, string> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new MidwatchError("BAD_PATH", `The environment file ${quote(path)} cannot be read.`, {
+      hint: "Check the path and its permissions.",
+      cause: error,
+    });
+  }
+  return parseEnvFile(text, path);
+}
+
+function template(context: Context): string | undefined {
+  const { prompt_template: file } = context.config;
+  if (file === "") return undefined;
+  const path = resolve(context.layout.root, "..", file);
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new MidwatchError("BAD_CONFIG", `prompt_template: ${quote(path)} cannot be read.`, {
+      hint: "Paths in midwatch.config.json begin at its folder.",
+      cause: error,
+    });
+  }
+}
+
+/** How an agent calls midwatch from its shell. */
+function midwatchCommand(context: Context): string {
+  if (findCommand("midwatch", context.env["PATH"] ?? "") !== undefined) return "midwatch";
+  return [process.execPath, process.argv[1] ?? ""].map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(" ");
+}

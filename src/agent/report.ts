@@ -1,0 +1,111 @@
+/** What agents say of themselves: progress and findings, as JSONL beside their log. Each report answers with what the peers said. */
+import { MidwatchError } from "../core/errors.ts";
+import { type AgentId, quote } from "../core/ids.ts";
+import { maskText, maskValue } from "../core/mask.ts";
+import { iso } from "../core/time.ts";
+import { append } from "../disk/append.ts";
+import { makeFolder } from "../disk/inside.ts";
+import { assertSelf } from "./caller.ts";
+import { type Context, catchUp, withReader } from "./context.ts";
+import { lastReports } from "./last-reports.ts";
+import { locate } from "./locate.ts";
+import { writeView } from "./view.ts";
+
+export const SEVERITIES = ["low", "medium", "high", "critical"] as const;
+/** After one of these an agent is expected to end. */
+export const TERMINAL: readonly string[] = ["completed", "failed", "error", "terminated"];
+const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
+const PEERS = 3;
+const TEXT_MAX = 100_000;
+
+export interface ProgressReport {
+  timestamp: string;
+  agent_id: AgentId;
+  status: string;
+  message: string;
+  progress: number | null;
+}
+
+export interface FindingReport {
+  timestamp: string;
+  agent_id: AgentId;
+  finding_type: string;
+  severity: (typeof SEVERITIES)[number];
+  message: string;
+  data: unknown;
+}
+
+export interface Peers {
+  peer_progress: ProgressReport[];
+  peer_findings: FindingReport[];
+}
+
+export function reportProgress(
+  context: Context,
+  agent: AgentId,
+  status: string,
+  message: string,
+  percent: number | null,
+): ProgressReport & Peers {
+  const report: ProgressReport = {
+    timestamp: iso(),
+    agent_id: agent,
+    status: word("status", status),
+    message: text(message),
+    progress: percent,
+  };
+  return { ...report, ...write(context, agent, "progress", report) };
+}
+
+export function reportFinding(
+  context: Context,
+  agent: AgentId,
+  type: string,
+  severity: FindingReport["severity"],
+  message: string,
+  data: unknown,
+): FindingReport & Peers {
+  const report: FindingReport = {
+    timestamp: iso(),
+    agent_id: agent,
+    finding_type: word("finding type", type),
+    severity,
+    message: text(message),
+    data: data ?? null,
+  };
+  return { ...report, ...write(context, agent, "findings", report) };
+}
+
+function write(context: Context, agent: AgentId, kind: "progress" | "findings", report: object): Peers {
+  assertSelf(context, agent, "report for");
+  const { task } = locate(context, agent).listed.agent;
+  const folders = context.layout.task(task);
+  makeFolder(context.layout.root, kind === "progress" ? folders.progressDir : folders.findingsDir);
+  append(context.layout.agent(task, agent)[kind], [report], { sync: true });
+  catchUp(context, (registry) => registry.putReport(agent, kind, report));
+  writeView(context, task);
+  const others = withReader(context, (registry) => registry.list({ all: true, task }))
+    .map((listed) => listed.agent.id)
+    .filter((id) => id !== agent);
+  const lately = <T extends { timestamp: string }>(which: "progress" | "findings"): T[] =>
+    others
+      .flatMap((id) => lastReports<T>(context.layout.agent(task, id)[which], PEERS))
+      .sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
+      .slice(0, PEERS)
+      .map((one) => maskValue(one) as T);
+  return { peer_progress: lately("progress"), peer_findings: lately("findings") };
+}
+
+function word(what: string, value: string): string {
+  if (WORD.test(value)) return value;
+  throw new MidwatchError("USAGE", `${quote(value)} is not a ${what}.`, {
+    hint: "Use one word of a-z, 0-9, _ and -, such as working or completed.",
+  });
+}
+
+function text(message: string): string {
+  if (message.length <= TEXT_MAX) return maskText(message);
+  throw new MidwatchError("USAGE", `The message has ${message.length} characters; at most ${TEXT_MAX} are kept.`, {
+    hint: "Put long text into a file and name the file.",
+  });
+}

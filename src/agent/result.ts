@@ -1,0 +1,94 @@
+/** What an ended run's stream tells: its outcome, session, tokens and cost, as its driver reads them. */
+import { setImmediate as breathe } from "node:timers/promises";
+import { toMidwatchError } from "../core/errors.ts";
+import { parseRfc3339 } from "../core/time.ts";
+import type { RunResult } from "../core/types.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { Log } from "../log/log.ts";
+import type { LogRecord } from "../log/record.ts";
+import type { Context } from "./context.ts";
+import { type Facts, readFacts } from "./facts.ts";
+import { findDriver } from "./find-driver.ts";
+import type { RunName } from "./launch.ts";
+import { logPath } from "./log-path.ts";
+
+/** Others get their turn after this many lines. */
+const AT_ONCE = 2000;
+const STDERR_MAX = 4096;
+const TEXT_MAX = 2000;
+
+/** Null for drivers whose lines say nothing about the run. */
+export async function readResult(
+  context: Context,
+  name: RunName,
+  facts: Facts,
+  newest: boolean,
+): Promise<RunResult | null> {
+  const { intent, exit, stop } = facts;
+  if (!intent) return null;
+  let driver: Driver;
+  try {
+    driver = await findDriver(context, intent.driver);
+  } catch (error) {
+    return lostDriver(facts, toMidwatchError(error).message);
+  }
+  if (!driver.json) return null;
+  const paths = logPath(context.layout, name.task, name.agent, name.run, newest);
+  const reader = driver.reader(before(context, name, facts));
+  await eachRecord(paths.log, (record) => {
+    if (record.type === "lifecycle") return;
+    const line = record.data === undefined ? (record.text ?? record.raw_content ?? "") : record.data;
+    reader.read(line, record.timestamp ? parseRfc3339(record.timestamp) : null);
+  });
+  const result = reader.result();
+  const { outcome, reason } = driver.judge({
+    exit: { code: exit?.code ?? null, signal: exit?.signal ?? null },
+    stopRequested: exit?.stop_requested ?? stop !== undefined,
+    limit: exit?.limit ?? stop?.limit ?? null,
+    result,
+    stderr: stderrEnd(logPath(context.layout, name.task, name.agent, name.run, newest, true).log),
+  });
+  const { session, model, tokens, session_tokens, cost_usd, turns, tools } = result;
+  const text = result.finished?.text?.slice(0, TEXT_MAX) ?? null;
+  return { outcome, reason, session, model, tokens, session_tokens, cost_usd, turns, tools, text };
+}
+
+/** A driver that is not configured any more: the exit is all there is. */
+function lostDriver({ exit }: Facts, reason: string): RunResult {
+  const outcome = exit?.stop_requested ? "stopped" : exit?.code === 0 ? "completed" : "failed";
+  const nothing = { session: null, model: null, tokens: null, session_tokens: null, cost_usd: null, text: null };
+  return { outcome, reason, ...nothing, turns: 0, tools: 0 };
+}
+
+/** What the CLI had counted for the session when this run began. */
+function before(context: Context, { task, agent, run }: RunName, { intent }: Facts): RunResult["session_tokens"] {
+  if (!intent?.resume || run < 2) return null;
+  return readFacts(context.layout.run(task, agent, run - 1)).cleanup?.result?.session_tokens ?? null;
+}
+
+async function eachRecord(path: string, use: (record: LogRecord) => void): Promise<void> {
+  const log = Log.open(path, undefined, { type: "stdout", json: true });
+  if (log === undefined) return;
+  try {
+    const end = log.end(false);
+    let n = 0;
+    for (const { record } of log.records({ offset: 0, line: 0 }, end)) {
+      if (record !== undefined) use(record);
+      if (++n % AT_ONCE === 0) await breathe();
+    }
+  } finally {
+    log.close();
+  }
+}
+
+function stderrEnd(path: string): string {
+  const log = Log.open(path, undefined, { type: "stderr", json: false });
+  if (log === undefined) return "";
+  try {
+    const size = log.end(false);
+    const bytes = Buffer.alloc(Math.min(size, STDERR_MAX));
+    return bytes.toString("utf8", 0, log.source.read(bytes, size - bytes.length));
+  } finally {
+    log.close();
+  }
+}
