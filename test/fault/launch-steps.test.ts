@@ -141,6 +141,7 @@ it("others see launching while the keeper has claimed and not started; a stop wo
   for (let round = 0; ; round++) {
     const at = lab();
     const starting = at.workspace.run({ argv: agentThatTells(at).slice(1) });
+    await new Promise(setImmediate);
     // Its part in this process is done; the keeper claims and starts while we look without a pause.
     let claim: ClaimFact | undefined;
     for (const end = performance.now() + 5000; !claim && performance.now() < end; ) {
