@@ -30,6 +30,16 @@ export interface LaunchRequest {
   /** Further arguments of the caller's, given to the CLI as they are. */
   args: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
+  /** The agent will run as root, which some CLIs refuse. */
+  root: boolean;
+  /** Absolute path of a private folder of this run: `Launch.files` go there before the start. */
+  folder: string;
+}
+
+/** A file that only the agent's user may read (0600), for what must not be seen in argv. */
+export interface PrivateFile {
+  name: string;
+  content: string;
 }
 
 export interface Launch {
@@ -38,11 +48,16 @@ export interface Launch {
   env: Readonly<Record<string, string>>;
   /** What the CLI reads as its input: the prompt never goes through argv, where every user of the machine can read it. */
   stdin: string;
+  /** Written into the request's `folder`; argv and env name them by their full path. */
+  files: readonly PrivateFile[];
   /** The session id when we chose it; else the stream tells. */
   session: string | null;
 }
 
-/** What a line of the stream tells, in few kinds. `id` joins a tool's use with its result. */
+/**
+ * What a line of the stream tells, in few kinds. `id` joins a tool's use with its result. `usage` is the run's total so far,
+ * not an addition to it. A trouble is `fatal` when the CLI gives up because of it.
+ */
 export type Activity =
   | { kind: "started"; session: string | null; model: string | null }
   | { kind: "said"; text: string }
@@ -66,16 +81,25 @@ export interface StreamResult {
   finished: { ok: boolean; why: string | null; text: string | null } | null;
   /** The last trouble that nothing good has followed. */
   trouble: { trouble: Trouble; text: string; resets_at: string | null } | null;
+  /** This run's own. `input` is what was not read from a cache; reasoning counts as output. */
   tokens: Tokens | null;
+  /** What the CLI counted for its whole session, when it counts so: the next run of the session has to know it. */
+  session_tokens: Tokens | null;
   cost_usd: number | null;
+  /** Turns of the model as far as the stream shows them; Codex shows one for a whole run. */
   turns: number;
   tools: number;
+  /** Tool uses that were refused. */
+  denied: number;
 }
 
 /** One run's stream, read in order. A line counts once: the reader remembers what it needs to. */
 export interface StreamReader {
-  /** One line without its newline: parsed JSON, or the text when it is none. */
-  read(line: unknown): Activity[];
+  /**
+   * One line without its newline: parsed JSON, or the text when it is none. `atMs` is when it was written, when that is
+   * known: "try again in 20 minutes" means a time only then.
+   */
+  read(line: unknown, atMs?: number | null): Activity[];
   result(): StreamResult;
 }
 
@@ -84,6 +108,8 @@ export interface Ending {
   stopRequested: boolean;
   limit: string | null;
   result: StreamResult;
+  /** The end of its stderr, when the caller has it: some CLIs say only there why they did not start. */
+  stderr?: string;
 }
 
 export interface Judged {
@@ -104,8 +130,9 @@ export interface Driver {
   readonly knownVersions: readonly string[];
   readonly legacy?: boolean;
   launch(request: LaunchRequest): Launch;
-  /** A message for a run that was started `interactive`, as a line of its input; null when it takes none. */
+  /** A message for a run that was started `interactive`: a whole line of its input, newline included. Absent: it takes none. */
   message?(text: string): string;
-  reader(): StreamReader;
+  /** `before`: the `session_tokens` of the run that this one resumes. */
+  reader(before?: Tokens | null): StreamReader;
   judge(ending: Ending): Judged;
 }

@@ -1,0 +1,228 @@
+/**
+ * Claude Code: `claude -p` with stream-json. Lines repeat a message's usage for each content block and carry its first value only,
+ * so before the end tokens are an estimate from below; the `result` line has the true figures, sub-agents included.
+ */
+import { join } from "node:path";
+import type { Tokens } from "../core/types.ts";
+import { claudeUsage, type UsageMeter } from "./claude-usage.ts";
+import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission, StreamResult } from "./driver.ts";
+import { contentText, type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
+import { judgeStream } from "./judge.ts";
+import { pathsOf } from "./paths.ts";
+import { checkServers } from "./refuse.ts";
+import { epochTime } from "./resets.ts";
+import { note, streamReader } from "./stream.ts";
+import { trouble } from "./trouble.ts";
+
+const PERMISSIONS: Readonly<Record<Permission, readonly string[]>> = {
+  ask: ["--permission-mode", "default"],
+  edit: ["--permission-mode", "acceptEdits"],
+  all: ["--dangerously-skip-permissions"],
+  plan: ["--permission-mode", "plan"],
+};
+
+const MCP_FILE = "mcp.json";
+
+/** What a result says when it gives no text of its own. */
+const ENDS: Readonly<Record<string, string>> = {
+  error_max_turns: "it reached its limit of turns",
+  error_max_budget_usd: "it reached its budget",
+  error_during_execution: "it was interrupted or failed while it worked",
+  error_max_structured_output_retries: "its answer never fitted the schema",
+};
+
+export const claude: Driver = {
+  name: "claude",
+  program: "claude",
+  install: "npm install -g @anthropic-ai/claude-code",
+  json: true,
+  knownVersions: ["2.1"],
+  launch,
+  message,
+  reader() {
+    const meter = claudeUsage();
+    let denied = 0;
+    return streamReader((line, result, atMs) => {
+      switch (line["type"]) {
+        case "system":
+          if (line["subtype"] === "permission_denied") denied++;
+          return system(line, result, atMs);
+        case "assistant":
+          return assistant(line, result, meter, atMs);
+        case "user":
+          return user(line);
+        case "control_request":
+          return asked(line);
+        case "rate_limit_event":
+          return rateLimit(line, atMs);
+        case "result": {
+          // Newer versions tell a denial at once, all list them at the end.
+          const late = listOf(line["permission_denials"]).slice(denied);
+          denied += late.length;
+          return [...late.map((denial) => deniedTool(fieldsOf(denial))), ...finish(line, result, meter, atMs)];
+        }
+        default:
+          return [note(line["type"], line["subtype"])];
+      }
+    });
+  },
+  judge: (ending) => judgeStream(ending, { 143: "SIGTERM" }),
+};
+
+function launch(request: LaunchRequest): Launch {
+  const { mcp, interactive, resume, session, model, permission, prompt } = request;
+  checkServers(mcp);
+  const argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", ...PERMISSIONS[permission]];
+  if (interactive) argv.push("--input-format", "stream-json", "--replay-user-messages");
+  argv.push(...(resume === null ? ["--session-id", session] : ["--resume", resume]));
+  if (model !== null) argv.push("--model", model);
+  const env: Record<string, string> = { DISABLE_AUTOUPDATER: "1" };
+  // As root it refuses to skip permissions unless it is told that this machine is a sandbox.
+  if (permission === "all" && request.root) env["IS_SANDBOX"] = "1";
+  if (mcp.length > 0) {
+    argv.push("--strict-mcp-config", `--mcp-config=${join(request.folder, MCP_FILE)}`);
+    argv.push(`--allowedTools=${mcp.map(({ name }) => `mcp__${name}`).join(",")}`);
+    // Without these the first request goes out before a slow server's tools are there.
+    env["MCP_CONNECTION_NONBLOCKING"] = "0";
+    env["MCP_CONNECT_TIMEOUT_MS"] = "30000";
+  }
+  return {
+    argv: [...argv, ...request.args],
+    env,
+    stdin: interactive ? message(prompt) : prompt,
+    files: mcp.length > 0 ? [{ name: MCP_FILE, content: `${JSON.stringify({ mcpServers: servers(mcp) })}\n` }] : [],
+    session: resume ?? session,
+  };
+}
+
+function servers(mcp: readonly McpServer[]): Record<string, unknown> {
+  return Object.fromEntries(
+    mcp.map(({ name, at }) => [
+      name,
+      "url" in at
+        ? { type: "http", url: at.url, headers: { Authorization: `Bearer ${at.bearer}` } }
+        : { type: "stdio", ...at },
+    ]),
+  );
+}
+
+function message(text: string): string {
+  return `${JSON.stringify({ type: "user", message: { role: "user", content: text } })}\n`;
+}
+
+function system(line: Fields, result: StreamResult, atMs: number | null): Activity[] {
+  switch (line["subtype"]) {
+    case "init": {
+      // In two-way use each message begins with one: what was finished goes on.
+      result.finished = null;
+      return [{ kind: "started", session: textOf(line["session_id"]), model: textOf(line["model"]) }];
+    }
+    case "api_retry": {
+      const attempt = `retry ${numberOf(line["attempt"]) ?? "?"} of ${numberOf(line["max_retries"]) ?? "?"}`;
+      const status = numberOf(line["error_status"]);
+      const text = `${textOf(line["error"]) ?? "unknown"} (${attempt})`;
+      return [trouble({ text, status, otherwise: "network", fatal: false, atMs })];
+    }
+    case "permission_denied":
+      return [deniedTool(line)];
+    default:
+      return [note("system", line["subtype"])];
+  }
+}
+
+function deniedTool(fields: Fields): Activity {
+  return { kind: "permission", tool: textOf(fields["tool_name"]) ?? "unknown", denied: true };
+}
+
+function assistant(line: Fields, result: StreamResult, meter: UsageMeter, atMs: number | null): Activity[] {
+  const body = fieldsOf(line["message"]);
+  const blocks = listOf(body["content"]).map(fieldsOf);
+  const error = textOf(line["error"]);
+  if (error !== null) {
+    const text = contentText(body["content"]) || error;
+    return [trouble({ ...troubleWords(error, text), otherwise: "api_error", fatal: true, atMs })];
+  }
+  result.finished = null;
+  const activities = blocks.map(block);
+  const usage = meter.message(body, textOf(line["request_id"]));
+  if (usage.fresh && line["parent_tool_use_id"] == null) result.turns++;
+  if (usage.tokens !== null) activities.push(usageActivity(usage.tokens, meter.costUsd(), textOf(body["model"])));
+  return activities;
+}
+
+/** The short error word tells the kind when the text for people does not. */
+function troubleWords(error: string, text: string): { text: string; status: number | null } {
+  const status =
+    error === "authentication_failed" ? 401 : error === "billing_error" ? 402 : error === "rate_limit" ? 429 : null;
+  return { text, status };
+}
+
+function block(fields: Fields): Activity {
+  switch (fields["type"]) {
+    case "text":
+      return { kind: "said", text: textOf(fields["text"]) ?? "" };
+    case "thinking":
+      return { kind: "thought", text: textOf(fields["thinking"]) ?? "" };
+    case "tool_use":
+    case "server_tool_use":
+    case "mcp_tool_use": {
+      const input = fields["input"];
+      const name = textOf(fields["name"]) ?? "unknown";
+      return { kind: "tool", id: textOf(fields["id"]), name, input, paths: pathsOf(input) };
+    }
+    default:
+      return note("assistant", fields["type"]);
+  }
+}
+
+function user(line: Fields): Activity[] {
+  // With `--replay-user-messages` the CLI repeats a message of ours once it has taken it up.
+  if (line["isReplay"] === true) return [note("message_received")];
+  const results = listOf(fieldsOf(line["message"])["content"])
+    .map(fieldsOf)
+    .filter(({ type }) => type === "tool_result");
+  if (results.length === 0) return [note("user")];
+  return results.map((result) => ({
+    kind: "tool_result",
+    id: textOf(result["tool_use_id"]),
+    ok: result["is_error"] !== true,
+    text: contentText(result["content"]),
+  }));
+}
+
+function asked(line: Fields): Activity[] {
+  const request = fieldsOf(line["request"]);
+  if (request["subtype"] !== "can_use_tool") return [note("control_request", request["subtype"])];
+  return [{ kind: "permission", tool: textOf(request["tool_name"]) ?? "unknown", denied: false }];
+}
+
+function rateLimit(line: Fields, atMs: number | null): Activity[] {
+  const info = fieldsOf(line["rate_limit_info"]);
+  if (info["status"] !== "rejected") return [note("rate_limit_event", info["status"])];
+  const text = `usage limit reached (${textOf(info["rateLimitType"]) ?? "unknown window"})`;
+  return [trouble({ text, resetsAt: epochTime(numberOf(info["resetsAt"])), fatal: false, atMs })];
+}
+
+function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: number | null): Activity[] {
+  const subtype = textOf(line["subtype"]) ?? "unknown";
+  const ok = subtype === "success" && line["is_error"] !== true;
+  const text = textOf(line["result"]);
+  const tokens = meter.result(line);
+  const activities: Activity[] = [usageActivity(tokens, meter.costUsd(), meter.model())];
+  const said =
+    text ??
+    (listOf(line["errors"])
+      .filter((error) => typeof error === "string")
+      .join("; ") ||
+      null);
+  const status = numberOf(line["api_error_status"]);
+  if (!ok && status !== null && result.trouble === null) {
+    activities.push(trouble({ text: said ?? subtype, status, fatal: true, atMs }));
+  }
+  const why = ok ? null : (ENDS[subtype] ?? said ?? `it ended with ${subtype}`);
+  return [...activities, { kind: "finished", ok, why, text }];
+}
+
+function usageActivity(tokens: Tokens, cost_usd: number | null, model: string | null): Activity {
+  return { kind: "usage", tokens, cost_usd, model };
+}

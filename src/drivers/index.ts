@@ -1,0 +1,30 @@
+/** The drivers by name. Drivers of the user's own come from the configuration and are given to `driverNamed`. */
+import { MidwatchError } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
+import { nearest } from "../core/nearest.ts";
+import { claude } from "./claude.ts";
+import { codex } from "./codex.ts";
+import { command } from "./command.ts";
+import type { Driver } from "./driver.ts";
+import { gemini } from "./gemini.ts";
+import { opencode } from "./opencode.ts";
+
+export { declaredDriver } from "./declared.ts";
+export type * from "./driver.ts";
+export { moduleDriver } from "./module.ts";
+export { readVersion, type VersionReport } from "./version.ts";
+
+export const DRIVERS: readonly Driver[] = [claude, codex, gemini, opencode, command];
+
+/** One of the user's own wins over ours of the same name. */
+export function driverNamed(name: string, own: readonly Driver[] = []): Driver {
+  const all = [...own, ...DRIVERS];
+  const found = all.find((driver) => driver.name === name);
+  if (found) return found;
+  const names = [...new Set(all.map((driver) => driver.name))];
+  const near = nearest(name, names);
+  throw new MidwatchError("USAGE", `There is no driver ${quote(name)}.`, {
+    hint:
+      near === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${near}? There are ${names.join(", ")}.`,
+  });
+}

@@ -1,0 +1,71 @@
+/**
+ * How a run ended. Neither an exit code nor a CLI's own word is enough: CLIs exit 0 after a signal, after a broken stream or with
+ * every tool denied, and say "success" of an error. So a run is `completed` only when exit and result agree.
+ */
+import { maskText } from "../core/mask.ts";
+import type { Ending, Judged } from "./driver.ts";
+
+const REASON_LENGTH = 400;
+
+/** What decides before anything the CLI says: a limit, a stop, an end that nobody saw. */
+export function judgeOutside(ending: Ending): Judged | null {
+  if (ending.limit !== null) return { outcome: "limit", reason: sentence(`it reached its ${ending.limit} limit`) };
+  if (ending.stopRequested) return { outcome: "stopped", reason: "A stop was asked for." };
+  const { code, signal } = ending.exit;
+  return code === null && signal === null ? { outcome: "lost", reason: "Nobody saw how it ended." } : null;
+}
+
+/** For CLIs that end their stream with a result. `exits` puts words to exit codes that mean something. */
+export function judgeStream(ending: Ending, exits: Readonly<Record<number, string>> = {}): Judged {
+  const outside = judgeOutside(ending);
+  if (outside !== null) return outside;
+  const { finished, trouble, tools, denied } = ending.result;
+  const end = exitWords(ending, exits);
+  const resets = trouble?.resets_at ? ` (resets at ${trouble.resets_at})` : "";
+  if (finished === null) {
+    const because = trouble?.text ?? lastLine(ending.stderr);
+    const refused = denied > 0 ? "a tool was not permitted" : null;
+    return failed(`it ended without a result, ${end}${colon(because ?? refused)}${resets}`);
+  }
+  if (!finished.ok) return failed(`${finished.why ?? trouble?.text ?? "it reported an error"}${resets}`);
+  if (ending.exit.code !== 0) return failed(`it reported success but ${end}${colon(lastLine(ending.stderr))}`);
+  if (tools > 0 && denied >= tools) {
+    return failed("every tool it wanted to use was denied: give it more permission");
+  }
+  return { outcome: "completed", reason: null };
+}
+
+/** For programs whose exit code is all there is. */
+export function judgeExit(ending: Ending, success: readonly number[] = [0]): Judged {
+  const outside = judgeOutside(ending);
+  if (outside !== null) return outside;
+  const { code } = ending.exit;
+  if (code !== null && success.includes(code)) return { outcome: "completed", reason: null };
+  return failed(`it ${exitWords(ending, {})}${colon(lastLine(ending.stderr))}`);
+}
+
+function failed(why: string): Judged {
+  return { outcome: "failed", reason: sentence(why) };
+}
+
+function exitWords({ exit: { code, signal } }: Ending, exits: Readonly<Record<number, string>>): string {
+  if (signal !== null) return `was ended by ${signal}`;
+  const meaning = code === null ? undefined : exits[code];
+  return `exited with ${code}${meaning === undefined ? "" : ` (${meaning})`}`;
+}
+
+function colon(text: string | null): string {
+  return text === null ? "" : `: ${text}`;
+}
+
+function lastLine(text: string | undefined): string | null {
+  return text?.trimEnd().split("\n").at(-1)?.trim() || null;
+}
+
+/** One line, bounded, without secrets: API errors repeat keys. */
+function sentence(text: string): string {
+  const line = maskText(text).replaceAll(/\s+/g, " ").trim();
+  const cut = line.length > REASON_LENGTH ? `${line.slice(0, REASON_LENGTH - 1)}…` : line;
+  const upper = cut.charAt(0).toUpperCase() + cut.slice(1);
+  return /[.!?…]$/.test(upper) ? upper : `${upper}.`;
+}

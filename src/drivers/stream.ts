@@ -1,0 +1,105 @@
+/**
+ * The part of reading a stream that is the same for every CLI: what each line means is the driver's, what the lines add up to is
+ * folded here from its activities. A line is read once and in order; what is not JSON where JSON is due is kept as `unparsed`.
+ */
+import type { Tokens } from "../core/types.ts";
+import type { Activity, StreamReader, StreamResult } from "./driver.ts";
+import { type Fields, isFields } from "./fields.ts";
+
+/** A driver's own part. It may set `turns`, `session_tokens` and, when more work follows an end, `finished` in the result. */
+export type ReadLine = (line: Fields, result: StreamResult, atMs: number | null) => Activity[];
+
+export function streamReader(readLine: ReadLine): StreamReader {
+  const result = emptyResult();
+  return {
+    read(line, atMs = null) {
+      const activities = isFields(line) ? readLine(line, result, atMs) : [unparsed(line)];
+      for (const activity of activities) fold(result, activity);
+      return activities;
+    },
+    result: () => ({ ...result }),
+  };
+}
+
+export function emptyResult(): StreamResult {
+  return {
+    session: null,
+    model: null,
+    finished: null,
+    trouble: null,
+    tokens: null,
+    session_tokens: null,
+    cost_usd: null,
+    turns: 0,
+    tools: 0,
+    denied: 0,
+  };
+}
+
+export function fold(result: StreamResult, activity: Activity): void {
+  switch (activity.kind) {
+    case "started":
+      result.session = activity.session ?? result.session;
+      result.model = activity.model ?? result.model;
+      break;
+    case "tool":
+      result.tools++;
+      result.trouble = null;
+      break;
+    case "said":
+    case "thought":
+      result.trouble = null;
+      break;
+    case "permission":
+      if (activity.denied) result.denied++;
+      break;
+    case "trouble":
+      result.trouble = { trouble: activity.trouble, text: activity.text, resets_at: activity.resets_at };
+      break;
+    case "usage":
+      result.tokens = activity.tokens;
+      result.cost_usd = activity.cost_usd ?? result.cost_usd;
+      result.model ??= activity.model;
+      break;
+    case "finished":
+      result.finished = { ok: activity.ok, why: activity.why, text: activity.text };
+      if (activity.ok) result.trouble = null;
+      break;
+    case "tool_result":
+    case "note":
+    case "unparsed":
+      break;
+  }
+}
+
+export function note(...name: readonly unknown[]): Activity {
+  return { kind: "note", name: name.filter((part) => typeof part === "string" && part !== "").join("/") || "unknown" };
+}
+
+function unparsed(line: unknown): Activity {
+  return { kind: "unparsed", text: typeof line === "string" ? line : (JSON.stringify(line) ?? "") };
+}
+
+export const NO_TOKENS: Tokens = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
+
+export function addTokens(a: Tokens, b: Tokens): Tokens {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cache_read: a.cache_read + b.cache_read,
+    cache_write: a.cache_write + b.cache_write,
+  };
+}
+
+export function subtractTokens(a: Tokens, b: Tokens): Tokens {
+  return {
+    input: a.input - b.input,
+    output: a.output - b.output,
+    cache_read: a.cache_read - b.cache_read,
+    cache_write: a.cache_write - b.cache_write,
+  };
+}
+
+export function sizeOf(tokens: Tokens): number {
+  return tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
+}
