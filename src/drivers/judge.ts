@@ -23,12 +23,11 @@ export function judgeStream(ending: Ending, exits: Readonly<Record<number, strin
   const end = exitWords(ending, exits);
   const resets = trouble?.resets_at ? ` (resets at ${trouble.resets_at})` : "";
   if (finished === null) {
-    const because = trouble?.text ?? lastLine(ending.stderr);
     const refused = denied > 0 ? "a tool was not permitted" : null;
-    return failed(`it ended without a result, ${end}${colon(because ?? refused)}${resets}`);
+    return failed(`it ended without a result (${end})${colon(trouble?.text ?? refused ?? lastWords(ending))}${resets}`);
   }
   if (!finished.ok) return failed(`${finished.why ?? trouble?.text ?? "it reported an error"}${resets}`);
-  if (ending.exit.code !== 0) return failed(`it reported success but ${end}${colon(lastLine(ending.stderr))}`);
+  if (ending.exit.code !== 0) return failed(`it reported success and then failed (${end})${colon(lastWords(ending))}`);
   if (tools > 0 && denied >= tools) {
     return failed("every tool it wanted to use was denied: give it more permission");
   }
@@ -41,7 +40,7 @@ export function judgeExit(ending: Ending, success: readonly number[] = [0]): Jud
   if (outside !== null) return outside;
   const { code } = ending.exit;
   if (code !== null && success.includes(code)) return { outcome: "completed", reason: null };
-  return failed(`it ${exitWords(ending, {})}${colon(lastLine(ending.stderr))}`);
+  return failed(`it failed (${exitWords(ending, {})})${colon(lastWords(ending))}`);
 }
 
 function failed(why: string): Judged {
@@ -49,17 +48,20 @@ function failed(why: string): Judged {
 }
 
 function exitWords({ exit: { code, signal } }: Ending, exits: Readonly<Record<number, string>>): string {
-  if (signal !== null) return `was ended by ${signal}`;
+  if (signal !== null) return `ended by ${signal}`;
   const meaning = code === null ? undefined : exits[code];
-  return `exited with ${code}${meaning === undefined ? "" : ` (${meaning})`}`;
+  return `exit code ${code}${meaning === undefined ? "" : `, ${meaning}`}`;
 }
 
 function colon(text: string | null): string {
   return text === null ? "" : `: ${text}`;
 }
 
-function lastLine(text: string | undefined): string | null {
-  return text?.trimEnd().split("\n").at(-1)?.trim() || null;
+/** Stderr tells why a program gave up; of one that was killed or exited with 0 it tells only chatter. */
+function lastWords({ exit, stderr }: Ending): string | null {
+  if (!exit.code) return null;
+  const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");
+  return lines.findLast((line) => /error|fatal|invalid|cannot|not found|unknown/i.test(line)) ?? lines.at(-1) ?? null;
 }
 
 /** One line, bounded, without secrets: API errors repeat keys. */
