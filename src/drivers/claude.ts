@@ -23,11 +23,10 @@ const PERMISSIONS: Readonly<Record<Permission, readonly string[]>> = {
 
 const MCP_FILE = "mcp.json";
 
-/** What a result says when it gives no text of its own. */
+/** Results that mean a limit of the CLI's own. */
 const ENDS: Readonly<Record<string, string>> = {
   error_max_turns: "it reached its limit of turns",
   error_max_budget_usd: "it reached its budget",
-  error_during_execution: "it was interrupted or failed while it worked",
   error_max_structured_output_retries: "its answer never fitted the schema",
 };
 
@@ -36,11 +35,12 @@ export const claude: Driver = {
   program: "claude",
   install: "npm install -g @anthropic-ai/claude-code",
   json: true,
+  mcp: true,
   knownVersions: ["2.1"],
   launch,
   message,
-  reader() {
-    const meter = claudeUsage();
+  reader(before = null) {
+    const meter = claudeUsage(before);
     let denied = 0;
     return streamReader((line, result, atMs) => {
       switch (line["type"]) {
@@ -64,7 +64,7 @@ export const claude: Driver = {
         default:
           return [note(line["type"], line["subtype"])];
       }
-    });
+    }, before);
   },
   judge: (ending) => judgeStream(ending, { 143: "SIGTERM" }),
 };
@@ -208,6 +208,7 @@ function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: num
   const ok = subtype === "success" && line["is_error"] !== true;
   const text = textOf(line["result"]);
   const tokens = meter.result(line);
+  result.session_use = meter.session() ?? result.session_use;
   const activities: Activity[] = [usageActivity(tokens, meter.costUsd(), meter.model())];
   const said =
     text ??

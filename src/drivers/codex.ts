@@ -4,7 +4,16 @@
  */
 import { MidwatchError } from "../core/errors.ts";
 import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission, StreamResult } from "./driver.ts";
+import type {
+  Activity,
+  Driver,
+  Launch,
+  LaunchRequest,
+  McpServer,
+  Permission,
+  SessionUse,
+  StreamResult,
+} from "./driver.ts";
 import { contentText, countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
@@ -33,6 +42,7 @@ export const codex: Driver = {
   program: "codex",
   install: "npm install -g @openai/codex",
   json: true,
+  mcp: true,
   knownVersions: ["0.166"],
   launch,
   reader(before = null) {
@@ -65,7 +75,7 @@ export const codex: Driver = {
         default:
           return [note(line["type"])];
       }
-    });
+    }, before);
   },
   judge: (ending) => judgeStream(ending, { 101: "it crashed" }),
 };
@@ -167,7 +177,12 @@ function toolInput(item: Fields): unknown {
   }
 }
 
-function turnCompleted(usage: Fields, result: StreamResult, before: Tokens | null, answer: string | null): Activity[] {
+function turnCompleted(
+  usage: Fields,
+  result: StreamResult,
+  before: SessionUse | null,
+  answer: string | null,
+): Activity[] {
   const cached = countOf(usage["cached_input_tokens"]);
   const total: Tokens = {
     // Codex counts what came from the cache as input too.
@@ -176,8 +191,8 @@ function turnCompleted(usage: Fields, result: StreamResult, before: Tokens | nul
     cache_read: cached,
     cache_write: countOf(usage["cache_write_input_tokens"]),
   };
-  result.session_tokens = total;
-  const tokens = before === null ? total : ownTokens(total, before);
+  result.session_use = { tokens: total, cost_usd: null };
+  const tokens = before === null ? total : ownTokens(total, before.tokens);
   return [
     { kind: "usage", tokens, cost_usd: null, model: null },
     { kind: "finished", ok: true, why: null, text: answer },

@@ -9,6 +9,7 @@ export const command: Driver = {
   program: null,
   install: null,
   json: false,
+  mcp: false,
   knownVersions: [],
   /** The program and its arguments are the request's `args`. Permission means nothing to it: nothing asks. */
   launch(request) {

@@ -84,6 +84,7 @@ export function declaredDriver(json: unknown): Driver {
     program: declared.program,
     install: declared.install ?? null,
     json: declared.json,
+    mcp: false,
     knownVersions: declared.versions,
     launch: (request) => launch(declared, request),
     reader: () => reader(declared),

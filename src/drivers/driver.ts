@@ -72,6 +72,12 @@ export type Activity =
 
 export type Trouble = "api_error" | "rate_limit" | "quota" | "overloaded" | "auth" | "network";
 
+/** Claude Code and Codex count on where a resumed session left off; a run's own figures are what is above that. */
+export interface SessionUse {
+  tokens: Tokens;
+  cost_usd: number | null;
+}
+
 /** What the whole stream has told so far. */
 export interface StreamResult {
   session: string | null;
@@ -82,8 +88,8 @@ export interface StreamResult {
   trouble: { trouble: Trouble; text: string; resets_at: string | null } | null;
   /** This run's own. `input` is what was not read from a cache; reasoning counts as output. */
   tokens: Tokens | null;
-  /** What the CLI counted for its whole session, when it counts so: the next run of the session has to know it. */
-  session_tokens: Tokens | null;
+  /** What the CLI counts for its whole session, when it counts so: the next run of the session has to know it. */
+  session_use: SessionUse | null;
   cost_usd: number | null;
   /** Turns of the model as far as the stream shows them; Codex shows one for a whole run. */
   turns: number;
@@ -125,13 +131,15 @@ export interface Driver {
   readonly install: string | null;
   /** Whether each line of its output should be JSON. */
   readonly json: boolean;
+  /** Whether a run can be given MCP servers. */
+  readonly mcp: boolean;
   /** Versions it is known to work with: "2.1" means 2.1.x. */
   readonly knownVersions: readonly string[];
   readonly legacy?: boolean;
   launch(request: LaunchRequest): Launch;
   /** A message for a run that was started `interactive`: a whole line of its input, newline included. Absent: it takes none. */
   message?(text: string): string;
-  /** `before`: the `session_tokens` of the run that this one resumes. */
-  reader(before?: Tokens | null): StreamReader;
+  /** `before`: the `session_use` of the run that this one resumes. */
+  reader(before?: SessionUse | null): StreamReader;
   judge(ending: Ending): Judged;
 }

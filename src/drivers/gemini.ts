@@ -2,13 +2,12 @@
  * Gemini CLI with stream-json; a legacy driver. Its exit code is an HTTP status cut to eight bits, it exits 0 after a signal and
  * after a broken stream: only its `result` line counts. Retries are seen on stderr alone.
  */
-import { join } from "node:path";
 import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission } from "./driver.ts";
+import type { Activity, Driver, Launch, LaunchRequest, Permission } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
-import { checkServers, refuseInteractive, unsupported } from "./refuse.ts";
+import { refuseInteractive, unsupported } from "./refuse.ts";
 import { note, streamReader } from "./stream.ts";
 import { statusIn, trouble } from "./trouble.ts";
 
@@ -18,9 +17,6 @@ const PERMISSIONS: Readonly<Record<Permission, string>> = {
   all: "yolo",
   plan: "plan",
 };
-
-const SETTINGS_FILE = "gemini-defaults.json";
-const DEFAULTS_PATH = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH";
 
 const EXITS: Readonly<Record<number, string>> = {
   41: "not logged in",
@@ -41,6 +37,7 @@ export const gemini: Driver = {
   program: "gemini",
   install: "npm install -g @google/gemini-cli",
   json: true,
+  mcp: false,
   knownVersions: ["0.61"],
   legacy: true,
   launch,
@@ -85,45 +82,28 @@ export const gemini: Driver = {
 };
 
 function launch(request: LaunchRequest): Launch {
-  const { mcp, resume, session, model } = request;
+  const { resume, session, model } = request;
   refuseInteractive("gemini", request);
-  checkServers(mcp);
+  // Its settings come from the user's home, the project, or files that must belong to root: none is ours to write.
+  if (request.mcp.length > 0) {
+    throw unsupported(
+      "gemini",
+      "cannot be given MCP servers",
+      "Add them with `gemini mcp add`, or choose another driver.",
+    );
+  }
   // Without --skip-trust it refuses to run headless in a folder that nobody has trusted in its own dialogue.
   const argv = ["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode", PERMISSIONS[request.permission]];
   argv.push(...(resume === null ? ["--session-id", session] : ["--resume", resume]));
   if (model !== null) argv.push("--model", model);
-  // It starts itself again as a child and forwards no signal, unless told not to.
-  const env: Record<string, string> = { GEMINI_CLI_NO_RELAUNCH: "true" };
-  if (mcp.length > 0) {
-    if (request.env[DEFAULTS_PATH]) {
-      throw unsupported(
-        "gemini",
-        `cannot be given MCP servers while ${DEFAULTS_PATH} is set`,
-        "Unset it, or add the servers to that file.",
-      );
-    }
-    env[DEFAULTS_PATH] = join(request.folder, SETTINGS_FILE);
-  }
   return {
     argv: [...argv, ...request.args],
-    env,
+    // It starts itself again as a child and forwards no signal, unless told not to.
+    env: { GEMINI_CLI_NO_RELAUNCH: "true" },
     stdin: request.prompt,
-    files:
-      mcp.length > 0 ? [{ name: SETTINGS_FILE, content: `${JSON.stringify({ mcpServers: servers(mcp) })}\n` }] : [],
+    files: [],
     session: resume ?? session,
   };
-}
-
-/** Trusted: the caller gave them to the agent for use, and nobody is there to confirm a call. */
-function servers(mcp: readonly McpServer[]): Record<string, unknown> {
-  return Object.fromEntries(
-    mcp.map(({ name, at }) => [
-      name,
-      "url" in at
-        ? { httpUrl: at.url, headers: { Authorization: `Bearer ${at.bearer}` }, trust: true }
-        : { ...at, trust: true },
-    ]),
-  );
 }
 
 function lineTime(line: Fields, atMs: number | null): number | null {

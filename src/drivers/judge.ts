@@ -60,7 +60,8 @@ function colon(text: string | null): string {
 /** Stderr tells why a program gave up; of one that was killed or exited with 0 it tells only chatter. */
 function lastWords({ exit, stderr }: Ending): string | null {
   if (!exit.code) return null;
-  return stderr?.trimEnd().split("\n").at(-1)?.trim() || null;
+  const lines = (stderr ?? "").split("\n").filter((line) => line.trim() !== "");
+  return lines.findLast((line) => /error|fatal|invalid|cannot|not found|unknown/i.test(line)) ?? lines.at(-1) ?? null;
 }
 
 /** One line, bounded, without secrets: API errors repeat keys. */

@@ -22,7 +22,7 @@ export async function moduleDriver(path: string): Promise<Driver> {
   const wrong = whatIsWrong(driver);
   if (wrong === null) return driver as Driver;
   throw new MidwatchError("BAD_CONFIG", `The driver module ${path} does not export a driver: ${wrong}.`, {
-    hint: "It needs `export default { name, program, install, json, knownVersions, launch, reader, judge }`.",
+    hint: "It needs `export default { name, program, install, json, mcp, knownVersions, launch, reader, judge }`.",
   });
 }
 
@@ -36,7 +36,9 @@ function whatIsWrong(driver: unknown): string | null {
   for (const key of ["program", "install"]) {
     if (driver[key] !== null && typeof driver[key] !== "string") return `\`${key}\` must be text or null`;
   }
-  if (typeof driver["json"] !== "boolean") return "`json` must be true or false";
+  for (const key of ["json", "mcp"]) {
+    if (typeof driver[key] !== "boolean") return `\`${key}\` must be true or false`;
+  }
   const versions = driver["knownVersions"];
   const listed = Array.isArray(versions) && versions.every((version) => typeof version === "string");
   return listed ? null : "`knownVersions` must be a list of texts";

@@ -37,6 +37,7 @@ export const opencode: Driver = {
   program: "opencode",
   install: "npm install -g opencode-ai",
   json: true,
+  mcp: true,
   knownVersions: ["1.18"],
   launch,
   reader() {

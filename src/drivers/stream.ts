@@ -3,14 +3,15 @@
  * folded here from its activities. A line is read once and in order; what is not JSON where JSON is due is kept as `unparsed`.
  */
 import type { Tokens } from "../core/types.ts";
-import type { Activity, StreamReader, StreamResult } from "./driver.ts";
+import type { Activity, SessionUse, StreamReader, StreamResult } from "./driver.ts";
 import { type Fields, isFields } from "./fields.ts";
 
-/** A driver's own part. It may set `turns`, `session_tokens` and, when more work follows an end, `finished` in the result. */
+/** A driver's own part. It may set `turns`, `session_use` and, when more work follows an end, `finished` in the result. */
 export type ReadLine = (line: Fields, result: StreamResult, atMs: number | null) => Activity[];
 
-export function streamReader(readLine: ReadLine): StreamReader {
-  const result = emptyResult();
+export function streamReader(readLine: ReadLine, before: SessionUse | null = null): StreamReader {
+  // A run that never comes to count passes on what it was given.
+  const result = { ...emptyResult(), session_use: before };
   return {
     read(line, atMs = null) {
       const activities = isFields(line) ? readLine(line, result, atMs) : [unparsed(line)];
@@ -28,7 +29,7 @@ export function emptyResult(): StreamResult {
     finished: null,
     trouble: null,
     tokens: null,
-    session_tokens: null,
+    session_use: null,
     cost_usd: null,
     turns: 0,
     tools: 0,
