@@ -369,8 +369,8 @@ export class Workspace {
   }
 
   /** The rounds of `midwatch up`. */
-  loop(): Loop {
-    return new Loop(this.#context);
+  loop(options: { lingerMs?: number } = {}): Loop {
+    return new Loop(this.#context, options);
   }
 
   /** Makes the registry anew from the folders. */

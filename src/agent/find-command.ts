@@ -4,12 +4,10 @@ import { join, resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 
-/** Where a program is on PATH. */
+/** Where a program is: on PATH, or at the place its name tells. */
 export function findCommand(program: string, path: string): string | undefined {
-  return path
-    .split(":")
-    .map((part) => join(part || ".", program))
-    .find((file) => isFile(file) && mayExecute(file));
+  const places = program.includes("/") ? [program] : path.split(":").map((part) => join(part || ".", program));
+  return places.find((file) => isFile(file) && mayExecute(file));
 }
 
 export function assertCommand(command: string, cwd: string, path: string): void {

@@ -25,10 +25,12 @@ interface Reading {
 
 export class Loop {
   readonly #context: Context;
+  readonly #lingerMs: number;
   readonly #readings = new Map<string, Reading>();
 
-  constructor(context: Context) {
+  constructor(context: Context, { lingerMs = LINGER_MS }: { lingerMs?: number } = {}) {
     this.#context = context;
+    this.#lingerMs = lingerMs;
   }
 
   async round(): Promise<{ started: number; stopped: AgentId[] }> {
@@ -52,8 +54,8 @@ export class Loop {
     const [last] = lastReports<ProgressReport>(this.#context.layout.agent(task, agent).progress, 1);
     if (last === undefined || !TERMINAL.includes(last.status)) return undefined;
     const sign = Math.max(Date.parse(last.timestamp), Date.parse(row.last_output_at ?? row.created_at));
-    if (last.timestamp < row.created_at || Date.now() - sign < LINGER_MS) return undefined;
-    return { reason: `reported ${last.status}, then nothing for ${LINGER_MS / 1000} s` };
+    if (last.timestamp < row.created_at || Date.now() - sign < this.#lingerMs) return undefined;
+    return { reason: `reported ${last.status}, then nothing for ${this.#lingerMs / 1000} s` };
   }
 
   /** Tokens and money, as far as the stream tells. */

@@ -48,22 +48,22 @@ export async function readResult(
     result,
     stderr: stderrEnd(logPath(context.layout, name.task, name.agent, name.run, newest, true).log),
   });
-  const { session, model, tokens, session_tokens, cost_usd, turns, tools } = result;
+  const { session, model, tokens, session_use, cost_usd, turns, tools } = result;
   const text = result.finished?.text?.slice(0, TEXT_MAX) ?? null;
-  return { outcome, reason, session, model, tokens, session_tokens, cost_usd, turns, tools, text };
+  return { outcome, reason, session, model, tokens, session_use, cost_usd, turns, tools, text };
 }
 
 /** A driver that is not configured any more: the exit is all there is. */
 function lostDriver({ exit }: Facts, reason: string): RunResult {
   const outcome = exit?.stop_requested ? "stopped" : exit?.code === 0 ? "completed" : "failed";
-  const nothing = { session: null, model: null, tokens: null, session_tokens: null, cost_usd: null, text: null };
+  const nothing = { session: null, model: null, tokens: null, session_use: null, cost_usd: null, text: null };
   return { outcome, reason, ...nothing, turns: 0, tools: 0 };
 }
 
 /** What the CLI had counted for the session when this run began. */
-function before(context: Context, { task, agent, run }: RunName, { intent }: Facts): RunResult["session_tokens"] {
+function before(context: Context, { task, agent, run }: RunName, { intent }: Facts): RunResult["session_use"] {
   if (!intent?.resume || run < 2) return null;
-  return readFacts(context.layout.run(task, agent, run - 1)).cleanup?.result?.session_tokens ?? null;
+  return readFacts(context.layout.run(task, agent, run - 1)).cleanup?.result?.session_use ?? null;
 }
 
 async function eachRecord(path: string, use: (record: LogRecord) => void): Promise<void> {

@@ -131,7 +131,7 @@ export interface RunResult {
   model: string | null;
   tokens: Tokens | null;
   /** What the CLI counted for its whole session, when it counts so. */
-  session_tokens: Tokens | null;
+  session_use: { tokens: Tokens; cost_usd: number | null } | null;
   cost_usd: number | null;
   turns: number;
   tools: number;
