@@ -3,6 +3,7 @@ import { toMidwatchError } from "./core/errors.ts";
 import { formatSize } from "./core/size.ts";
 import { freeSpace } from "./disk/free-space.ts";
 import { assertWritable } from "./disk/workspace.ts";
+import { DRIVERS, readVersion } from "./drivers/index.ts";
 import type { Workspace } from "./fleet.ts";
 import { probeTier } from "./process/keeper.ts";
 import { keeperBinary } from "./process/keeper-binary.ts";
@@ -43,6 +44,16 @@ export function examine(
     const version = toolVersion("tmux", "-V");
     return version ? ["ok", version] : ["warning", "not found: `midwatch attach` will follow the log instead"];
   });
+  for (const driver of DRIVERS.filter(({ program }) => program !== null)) {
+    add(`driver ${driver.name}`, () => {
+      const text = toolVersion(driver.program as string, "--version", env as NodeJS.ProcessEnv);
+      if (text === undefined) return ["ok", `not installed${driver.install ? ` (${driver.install})` : ""}`];
+      const { version, known } = readVersion(driver, text);
+      if (version === null) return ["warning", `says no version: ${text.slice(0, 80)}`];
+      const old = driver.legacy ? "; a legacy CLI" : "";
+      return known ? ["ok", `${version}${old}`] : ["warning", `${version}: midwatch was not tried with it${old}`];
+    });
+  }
   if (workspace === undefined) {
     checks.push({ check: "workspace", state: "warning", message: "none here yet; `midwatch run` makes one" });
     return checks;

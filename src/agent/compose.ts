@@ -80,7 +80,7 @@ export function assertProgram(driver: Driver, path: string): void {
   );
 }
 
-export function readEnvFile(path: string): Record<string, string> {
+function readEnvFile(path: string): Record<string, string> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

@@ -12,7 +12,7 @@ import { opencode } from "./opencode.ts";
 export { declaredDriver } from "./declared.ts";
 export type * from "./driver.ts";
 export { moduleDriver } from "./module.ts";
-export { readVersion, type VersionReport } from "./version.ts";
+export { readVersion } from "./version.ts";
 
 export const DRIVERS: readonly Driver[] = [claude, codex, gemini, opencode, command];
 

@@ -8,7 +8,7 @@ import type { Ending, Judged } from "./driver.ts";
 const REASON_LENGTH = 400;
 
 /** What decides before anything the CLI says: a limit, a stop, an end that nobody saw. */
-export function judgeOutside(ending: Ending): Judged | null {
+function judgeOutside(ending: Ending): Judged | null {
   if (ending.limit !== null) return { outcome: "limit", reason: sentence(`it reached its ${ending.limit} limit`) };
   if (ending.stopRequested) return { outcome: "stopped", reason: "A stop was asked for." };
   const { code, signal } = ending.exit;

@@ -1,7 +1,7 @@
 /** What a CLI's `--version` says, for `doctor`: each prints its number in its own words. */
 import type { Driver } from "./driver.ts";
 
-export interface VersionReport {
+interface VersionReport {
   /** Null when the text holds none. */
   version: string | null;
   /** Whether midwatch was tried with it. An unknown version is a warning, not an error. */

@@ -247,13 +247,16 @@ it("run --each starts an agent for each line; the environment file reaches it an
   );
   expect([code, lines(stdout).length]).toEqual([0, 4]);
   writeFileSync(join(at.folder, "env"), "THE_SECRET='hunter2 hunter2'\n");
-  const run = await at.workspace.run({ argv: ["sh", "-c", "test ${#THE_SECRET} -eq 15"], envFile: "env" });
+  const run = await at.workspace.run({
+    argv: ["sh", "-c", '[ "$(printenv THE_SECRET | wc -c)" = 16 ]'],
+    envFile: "env",
+  });
   expect((await at.workspace.wait([run.agent]))[0]).toMatchObject({ outcome: "completed" });
   expect(JSON.stringify(at.intent(run))).not.toContain("hunter2");
   expect(await at.cli("run", "--driver", "echo", "--each", join(at.folder, "prompts"), "both")).toMatchObject({
     code: 2,
   });
-  expect((await at.cli("run", "--driver", "ecko", "x")).stderr).toContain("Did you mean");
+  expect((await at.cli("run", "--driver", "codx", "x")).stderr).toContain("Did you mean");
 });
 
 it("a task takes no more live agents than it says", async () => {
