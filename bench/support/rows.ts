@@ -24,6 +24,7 @@ export function runRow(id: string, more: Partial<RunRow> = {}): RunRow {
     log: `/home/someone/project/.agent-workspace/${TASK}/logs/${id}_stream.jsonl`,
     bytes: 0,
     created_at: AT,
+    created_mono_ms: 0,
     started_at: AT,
     ...none,
     ...later,

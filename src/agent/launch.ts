@@ -85,6 +85,7 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
     phase: "intended",
     outcome: null,
     created_at: intent.created_at,
+    created_mono_ms: intent.created_mono_ms,
   };
   withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
 }

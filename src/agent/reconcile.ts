@@ -4,6 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { isTaskId } from "../core/ids.ts";
+import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
 import { parseActiveMark } from "../disk/layout.ts";
@@ -16,7 +17,7 @@ import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
-import { isLaunchOverdue, LAUNCH_MS } from "./state.ts";
+import { isLaunchOverdue, isOverdue } from "./state.ts";
 import { writeView } from "./view.ts";
 
 export interface Observed extends RunName {
@@ -24,8 +25,8 @@ export interface Observed extends RunName {
   row: RunRow;
 }
 
-/** Every run that is not over, with its state read from disk and process table just now. */
-export async function reconcile(context: Context, nowMs: number = Date.now()): Promise<Observed[]> {
+/** Every run that is not over, with its state read from disk and process table just now. `nowMs` is monotonic. */
+export async function reconcile(context: Context, nowMs: number = monoMs()): Promise<Observed[]> {
   const { layout } = context;
   const known = withReader(context, (registry) => registry.list());
   const runs = new Map<string, RunName>();
@@ -58,10 +59,16 @@ export async function reconcile(context: Context, nowMs: number = Date.now()): P
  */
 function isUnborn(context: Context, name: RunName, row: RunRow | undefined, nowMs: number): boolean {
   const paths = context.layout.run(name.task, name.agent, name.run);
-  const since = row ? Date.parse(row.created_at) : stat(context.layout.activeMark(name.agent, name.run))?.mtimeMs;
-  if (since === undefined || nowMs - since <= LAUNCH_MS) return false;
+  if (!isLate(context, name, row, nowMs)) return false;
   if (row && row.phase !== "intended") return !hasKeeper(`${name.agent}.${name.run}`) && !stat(paths.dir);
   return giveUp(context, { ...name, nonce: row?.nonce ?? "" }, "no intent within 10 s");
+}
+
+/** Without a row (the registry was deleted just then) only the mark's own time is known. */
+function isLate({ layout }: Context, { agent, run }: RunName, row: RunRow | undefined, nowMs: number): boolean {
+  if (row) return row.created_mono_ms === null || isOverdue(row.created_mono_ms, nowMs);
+  const mark = stat(layout.activeMark(agent, run));
+  return mark !== undefined && isOverdue(mark.mtimeMs, Date.now() + nowMs - monoMs());
 }
 
 async function takeUpLost(context: Context, observed: readonly Observed[]): Promise<void> {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { newNonce } from "../core/ids.ts";
-import { iso } from "../core/time.ts";
+import { iso, monoMs } from "../core/time.ts";
 import { ENDED_PHASES, type IntentFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
@@ -35,7 +35,14 @@ export async function restart(context: Context, agent: AgentId): Promise<Launche
   let run = listed.run.run + 1;
   // A number that was given up before it had an intent is not used again: its claim stands.
   while (existsSync(layout.run(former.task, agent, run).claim)) run++;
-  const intent: IntentFact = { ...former, ...host(), run, nonce: newNonce(), created_at: iso() };
+  const intent: IntentFact = {
+    ...former,
+    ...host(),
+    run,
+    nonce: newNonce(),
+    created_at: iso(),
+    created_mono_ms: monoMs(),
+  };
   const prepare = (): void => {
     const files = layout.agent(former.task, agent);
     for (const [from, to] of [

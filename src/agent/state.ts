@@ -29,6 +29,11 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
   return done ? "stopped" : null;
 }
 
-export function isLaunchOverdue(facts: Facts, nowMs: number): boolean {
-  return !facts.claim && !facts.done && nowMs - Date.parse(facts.intent?.created_at ?? "") > LAUNCH_MS;
+export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {
+  return !claim && !done && intent !== undefined && isOverdue(intent.created_mono_ms, nowMonoMs);
+}
+
+/** A time that is still to come is one of another boot. */
+export function isOverdue(sinceMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) > LAUNCH_MS;
 }

@@ -214,8 +214,9 @@ export class Registry {
     refuseAbove("max_depth", limits.max_depth, parent === undefined ? agent.depth : Number(parent["depth"]) + 1);
     const children = "SELECT count(*) AS n FROM runs JOIN agents ON agents.id = runs.agent WHERE agents.parent = ?";
     refuseAbove("max_children", limits.max_children, this.#count(`${children} AND ${LIVE}`, agent.parent) + 1);
-    const minuteAgo = iso(Date.parse(run.created_at) - MINUTE_MS);
-    const recent = this.#count(`${children} AND runs.created_at > ?`, agent.parent, minuteAgo);
+    // Either way: of two that start at once, the later one may be here first.
+    const near = `${children} AND abs(runs.created_mono_ms - ?) < ${MINUTE_MS}`;
+    const recent = this.#count(near, agent.parent, run.created_mono_ms);
     refuseAbove("child_rate", limits.child_rate, recent + 1);
   }
 

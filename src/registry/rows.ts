@@ -39,6 +39,8 @@ export interface RunRow {
   bytes: number;
   last_output_at: string | null;
   created_at: string;
+  /** By the clock of the boot it was created in: the wall clock may be set while it is being launched. */
+  created_mono_ms: number | null;
   started_at: string | null;
   ended_at: string | null;
   exit_code: number | null;
@@ -85,6 +87,7 @@ const RUN = [
   "bytes",
   "last_output_at",
   "created_at",
+  "created_mono_ms",
   "started_at",
   "ended_at",
   "exit_code",

@@ -57,6 +57,7 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (agent, run, path)
   ) STRICT, WITHOUT ROWID;
   `,
+  "ALTER TABLE runs ADD COLUMN created_mono_ms INTEGER",
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

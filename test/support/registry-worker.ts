@@ -16,7 +16,7 @@ function insert(registry: Registry, id: string): void {
   const run = { agent, run: 1, nonce: newNonce(), phase: "running", log: "/x", bytes: 0, created_at } as const;
   registry.insertRun(
     { id: agent, task, driver: "command", role: null, name: null, parent: null, depth: 0, created_at },
-    { ...run, ...none, ...later, tokens: null, cost_usd: null },
+    { ...run, ...none, ...later, tokens: null, cost_usd: null, created_mono_ms: null },
     loadConfig({ flags: { max_agents: 1_000_000 } }),
   );
 }
