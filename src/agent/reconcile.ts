@@ -3,6 +3,7 @@
  * the whole workspace: the cost does not grow with history.
  */
 import { readdirSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
 import { isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
@@ -114,7 +115,8 @@ function activeRuns({ layout }: Context): RunName[] {
   let names: string[];
   try {
     names = readdirSync(layout.active);
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return [];
   }
   return names.flatMap((name) => {

@@ -4,22 +4,21 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Tier } from "../../src/core/types.ts";
 import { keeperOf } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
-import { type MemoryGroup, memoryGroup } from "../support/memory-cgroup.ts";
+import { type LimitedGroup, limitedGroup } from "../support/limited-cgroup.ts";
 import { type Lab, lives, text, until } from "../support/workspace.ts";
 
 const LIMIT = 48 << 20;
-const probe = memoryGroup(LIMIT);
-if (typeof probe === "string") console.warn(`SKIPPED: out of memory: ${probe}.`);
-else await probe.end();
+const probe = limitedGroup("memory", LIMIT);
+await probe?.end();
 
 const score = (pid: number): number => Number(readFileSync(`/proc/${pid}/oom_score_adj`, "utf8"));
 /** Prints, waits for the file `go`, then takes all the memory there is. */
 const eater = (at: Lab): string =>
   `seq 1 5000; while [ ! -e "${at.folder}/go" ]; do sleep 0.02; done; echo now; exec tail /dev/zero`;
 
-describe.skipIf(typeof probe === "string").each(["auto", "subreaper"] as Tier[])("out of memory (tier %s)", (tier) => {
-  function limited(): MemoryGroup {
-    const group = memoryGroup(LIMIT) as MemoryGroup;
+describe.skipIf(probe === undefined).each(["auto", "subreaper"] as Tier[])("out of memory (tier %s)", (tier) => {
+  function limited(): LimitedGroup {
+    const group = limitedGroup("memory", LIMIT) as LimitedGroup;
     onTestFinished(() => group.end(), 20_000); // Before the lab's own end, which comes last: what is in it has ended by then.
     return group;
   }
