@@ -36,11 +36,7 @@ async function holds(at: Lab, call: Caller, rounds: number): Promise<Set<string>
   const first = fewest(call);
   for (let most = first; most < first + rounds; most++) {
     const record = await at.run("sleep", "300");
-    for (const args of [
-      ["ls"],
-      ["run", "--", "sleep", "300"],
-      ["stop", "--grace", "0", record.agent],
-    ]) {
+    for (const args of [["ls"], ["run", "--", "sleep", "300"], ["stop", "--grace", "0", record.agent]]) {
       const { status, stdout, stderr } = call(most, args[0] as string, "--json", ...args.slice(1));
       const what = `${args[0]} with ${most}: ${status} ${stdout} ${stderr}`;
       seen.add(`${args[0]} ${status}`);
