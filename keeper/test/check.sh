@@ -1,4 +1,5 @@
-# The keeper's own tests: the release program, the one with ASan and UBSan, and one under valgrind go through every case.
+# The keeper's own tests: the release program, the one with ASan and UBSan, and one under valgrind go through every case;
+# one whose wall clock jumps goes through those where time decides.
 # Needs cc and coreutils; valgrind and the rights of root are used when they are there. Run by `make -C keeper check`.
 set -u
 cd "$(dirname "$0")/.."
@@ -283,6 +284,16 @@ case_full() { # a disk of 1 MB
   rm -f "$T/filler"; finish "room again"; is "the fact comes when there is room" "$(value "$D/exit.json" code)" 3
   umount -l "$T"
 }
+case_clock() { # build/clock only: the others' clock is right
+  place jumps; agent "i=0; while [ \$i -lt 40 ]; do echo \$i; i=\$((i+1)); sleep 0.02; done; trap '' INT TERM; while :; do sleep 0.05; done"; launch run
+  sleep 1.2; begun=$(date +%s%N); ask 600; finish "clock"; took=$((($(date +%s%N) - begun) / 1000000))
+  yes "clock: the grace is given ($took ms)" [ "$took" -ge 600 ]
+  yes "clock: and no more than that ($took ms)" [ "$took" -lt 5000 ]
+  is "clock: the exit is told" "$(value "$D/exit.json" signal) $(value "$D/exit.json" stop_requested)" '"SIGKILL" true'
+  yes "clock: took_ms is by the other clock" [ "$(value "$D/done.json" took_ms)" -ge 600 -a "$(value "$D/done.json" took_ms)" -lt 5000 ]
+  no "clock: it did jump" [ "$(value "$D/start.json" started_at | cut -c 1-14)" = "$(value "$D/exit.json" ended_at | cut -c 1-14)" -a "$(value "$D/exit.json" ended_at | cut -c 1-14)" = "$(value "$D/done.json" ended_at | cut -c 1-14)" ]
+  verified "clock"; right_index "clock"
+}
 case_size() { # the release program only: others carry their tools with them
   place size; orders "arg=sh" "arg=-c" "arg=while :; do echo hello; sleep 0.01; done" "arg=$(head -c 100000 /dev/zero | tr '\0' x)"; launch run; sleep 0.5
   while read -r key kb _; do [ "$key" = VmRSS: ] && break; done <"/proc/$P/status"
@@ -321,6 +332,7 @@ for c in $TREE $REST; do
 done
 for c in $TREE $REST size; do go release "$RELEASE" auto "$c"; done
 for c in $TREE; do go release "$RELEASE" subreaper "$c"; done
+for c in clock stop adopt leftovers hold exit limit; do go clock "$BUILD/clock" auto "$c"; done
 wait
 cat "$TOP"/*.result >"$TOP/all"
 passed=0; failed=0

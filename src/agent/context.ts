@@ -22,7 +22,13 @@ export interface Context {
 
 /** Rows catch up later when the write lock is not to be had at once: stop, logs and show never wait for it. */
 const CATCH_UP_MS = 50;
-const CATCH_UP_LATER: readonly string[] = ["REGISTRY_BUSY", "REGISTRY_NEWER", "DISK_FULL", "NOT_WRITABLE"];
+const CATCH_UP_LATER: readonly string[] = [
+  "REGISTRY_BUSY",
+  "REGISTRY_NEWER",
+  "DISK_FULL",
+  "NOT_WRITABLE",
+  "NO_RESOURCES",
+];
 
 type Kind = "reader" | "writer" | "catchUp";
 const OPTIONS = { reader: { readOnly: true }, writer: {}, catchUp: { busyMs: CATCH_UP_MS } } as const;

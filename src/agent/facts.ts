@@ -1,4 +1,4 @@
-/** The facts of one run as they are on disk now. A fact that is missing or torn is undefined; nothing here throws. */
+/** The facts of one run as they are on disk now. A fact that is missing or torn is undefined. */
 import type {
   ClaimFact,
   CleanupFact,

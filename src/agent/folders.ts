@@ -1,5 +1,6 @@
 /** The whole workspace read from its folders: what the registry is rebuilt from. */
 import { readdirSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
 import { isAgentId, isTaskId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { TaskFact } from "../core/types.ts";
@@ -51,7 +52,8 @@ function readFolders(layout: Layout): Contents {
 function names(folder: string): string[] {
   try {
     return readdirSync(folder);
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return [];
   }
 }

@@ -71,7 +71,11 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
     answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(context, plan), context.env);
   } catch (error) {
     // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
-    giveUp(context, plan.intent, toMidwatchError(error).message);
+    try {
+      giveUp(context, plan.intent, toMidwatchError(error).message);
+    } catch {
+      // No descriptor left even for that: whoever looks after 10 s gives it up.
+    }
     throw error;
   }
   context.onStep?.("answered");
@@ -99,6 +103,7 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
     outcome: null,
     created_at: intent.created_at,
     queued: intent.queued ? 1 : 0,
+    created_mono_ms: intent.created_mono_ms,
   };
   withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
 }
@@ -192,8 +197,12 @@ function problemOf(answer: KeeperAnswer, intent: IntentFact): string | undefined
   const failed = "start" in answer ? answer.start.exec_error : undefined;
   if (!failed) return undefined;
   const what =
-    { exec: `execute ${intent.argv[0]}`, cwd: `enter ${intent.cwd}`, stdin: `open ${intent.stdin}` }[failed.what] ??
-    `open its ${failed.what}`;
+    {
+      exec: `execute ${intent.argv[0]}`,
+      cwd: `enter ${intent.cwd}`,
+      stdin: `open ${intent.stdin}`,
+      fork: "start a process",
+    }[failed.what] ?? `open its ${failed.what}`;
   return `The keeper could not ${what}: ${failed.name}.`;
 }
 

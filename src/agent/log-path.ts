@@ -1,6 +1,7 @@
 /** Where a run's log is now. */
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { Layout } from "../disk/layout.ts";
 
@@ -38,7 +39,8 @@ function setAside(archived: string): string | undefined {
     const prefix = `${basename(archived)}.corrupted.`;
     const name = readdirSync(dirname(archived)).find((entry) => entry.startsWith(prefix));
     return name === undefined ? undefined : join(dirname(archived), name);
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return undefined;
   }
 }

@@ -3,7 +3,9 @@
  * the whole workspace: the cost does not grow with history.
  */
 import { readdirSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
 import { isTaskId } from "../core/ids.ts";
+import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
 import { parseActiveMark } from "../disk/layout.ts";
@@ -18,7 +20,7 @@ import { type Facts, isHere, readFacts } from "./facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
 import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
-import { isLaunchOverdue, LAUNCH_MS } from "./state.ts";
+import { isLaunchOverdue, isOverdue } from "./state.ts";
 import { writeView } from "./view.ts";
 
 export interface Observed extends RunName {
@@ -26,8 +28,8 @@ export interface Observed extends RunName {
   row: RunRow;
 }
 
-/** Every run that is not over, with its state read from disk and process table just now. */
-export async function reconcile(context: Context, nowMs: number = Date.now()): Promise<Observed[]> {
+/** Every run that is not over, with its state read from disk and process table just now. `nowMs` is monotonic. */
+export async function reconcile(context: Context, nowMs: number = monoMs()): Promise<Observed[]> {
   const { layout } = context;
   const known = withReader(context, (registry) => registry.list());
   const runs = new Map<string, RunName>();
@@ -61,10 +63,16 @@ export async function reconcile(context: Context, nowMs: number = Date.now()): P
  */
 function isUnborn(context: Context, name: RunName, row: RunRow | undefined, nowMs: number): boolean {
   const paths = context.layout.run(name.task, name.agent, name.run);
-  const since = row ? Date.parse(row.created_at) : stat(context.layout.activeMark(name.agent, name.run))?.mtimeMs;
-  if (since === undefined || nowMs - since <= LAUNCH_MS) return false;
+  if (!isLate(context, name, row, nowMs)) return false;
   if (row && row.phase !== "intended") return !hasKeeper(`${name.agent}.${name.run}`) && !stat(paths.dir);
   return giveUp(context, { ...name, nonce: row?.nonce ?? "" }, "no intent within 10 s");
+}
+
+/** Without a row (the registry was deleted just then) only the mark's own time is known. */
+function isLate({ layout }: Context, { agent, run }: RunName, row: RunRow | undefined, nowMs: number): boolean {
+  if (row) return row.created_mono_ms === null || isOverdue(row.created_mono_ms, nowMs);
+  const mark = stat(layout.activeMark(agent, run));
+  return mark !== undefined && isOverdue(mark.mtimeMs, Date.now() + nowMs - monoMs());
 }
 
 async function takeUpLost(context: Context, observed: readonly Observed[]): Promise<void> {
@@ -110,7 +118,8 @@ function activeRuns({ layout }: Context): RunName[] {
   let names: string[];
   try {
     names = readdirSync(layout.active);
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return [];
   }
   return names.flatMap((name) => {

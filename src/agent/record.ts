@@ -50,6 +50,7 @@ export function runRow(
     bytes: (log.endsWith(".zst") ? done?.log_bytes : file?.size) ?? done?.log_bytes ?? 0,
     last_output_at: file && file.size > 0 ? iso(Math.trunc(file.mtimeMs)) : null,
     created_at: intent?.created_at ?? claim?.at ?? iso(0),
+    created_mono_ms: intent?.created_mono_ms ?? null,
     started_at: start && !start.exec_error ? start.started_at : null,
     // The same before and after a failed launch has its done.json.
     ended_at:
@@ -61,7 +62,7 @@ export function runRow(
     reason: reasonOf(facts, phase),
     session: result?.session ?? intent?.session ?? null,
     queued: phase === "intended" && intent?.queued ? 1 : 0,
-    turn_at: null,
+    turn_mono_ms: null,
   };
 }
 

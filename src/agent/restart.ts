@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { newNonce } from "../core/ids.ts";
-import { iso } from "../core/time.ts";
+import { iso, monoMs } from "../core/time.ts";
 import { ENDED_PHASES, type IntentFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
@@ -54,6 +54,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     run,
     nonce: newNonce(),
     created_at: iso(),
+    created_mono_ms: monoMs(),
     queued: false,
   };
   const composed = compose(context, await findDriver(context, former.driver), asked, knownTask(context, former.task));

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newAgentId, newNonce, newTaskId, quote, slug, type TaskId } from "../core/ids.ts";
-import { iso } from "../core/time.ts";
+import { iso, monoMs } from "../core/time.ts";
 import type { IntentFact, Permission, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
@@ -92,6 +92,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       nonce: newNonce(),
       ...host(),
       created_at: iso(now),
+      created_mono_ms: monoMs(),
       driver: driver.name,
       role: options.role ?? null,
       name: options.name ?? null,

@@ -18,7 +18,7 @@ const NONE: Facts = {
 /** Only what the state depends on. */
 const facts = (given: object): Facts => ({ ...NONE, ...given }) as Facts;
 
-const intent = { created_at: "2026-11-15T19:00:00.000Z" };
+const intent = { created_mono_ms: 1_000_000 };
 const claim = { by: "keeper" };
 const givenUp = { by: "launcher" };
 const start = { exec_error: null };
@@ -86,9 +86,10 @@ describe("what facts mean", () => {
   });
 
   it("a launch is overdue after 10 s without a claim, and never with one", () => {
-    const at = (ms: number): number => Date.parse(intent.created_at) + ms;
+    const at = (ms: number): number => intent.created_mono_ms + ms;
     expect(isLaunchOverdue(facts({ intent }), at(10_000))).toBe(false);
     expect(isLaunchOverdue(facts({ intent }), at(10_001))).toBe(true);
+    expect(isLaunchOverdue(facts({ intent }), at(-60_000))).toBe(true); // Of another boot.
     expect(isLaunchOverdue(facts({ intent, claim }), at(60_000))).toBe(false);
     expect(isLaunchOverdue(facts({}), at(60_000))).toBe(false);
   });

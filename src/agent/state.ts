@@ -40,11 +40,11 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
   return cleanup?.result?.reason ?? (exit?.stop_requested ? (stop?.reason ?? null) : null);
 }
 
-export function isLaunchOverdue(facts: Facts, nowMs: number): boolean {
-  return (
-    !facts.intent?.queued &&
-    !facts.claim &&
-    !facts.done &&
-    nowMs - Date.parse(facts.intent?.created_at ?? "") > LAUNCH_MS
-  );
+export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {
+  return !claim && !done && intent !== undefined && !intent.queued && isOverdue(intent.created_mono_ms, nowMonoMs);
+}
+
+/** A time that is still to come is one of another boot. */
+export function isOverdue(sinceMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - sinceMs) > LAUNCH_MS;
 }

@@ -31,6 +31,7 @@ export const ERRORS = {
   NOT_WRITABLE: { exit: 5, status: 500, retryable: false },
   UNSAFE_PATH: { exit: 5, status: 500, retryable: false },
   NO_KEEPER: { exit: 5, status: 500, retryable: false },
+  NO_RESOURCES: { exit: 5, status: 503, retryable: true },
   LAUNCH_FAILED: { exit: 1, status: 500, retryable: false },
   COMMAND_NOT_FOUND: { exit: 5, status: 422, retryable: false },
   DUPLICATE_ID: { exit: 1, status: 409, retryable: true },
@@ -89,9 +90,36 @@ export class MidwatchError extends Error {
   }
 }
 
+const EXHAUSTED: Readonly<Record<string, string>> = {
+  EMFILE: "This process may open no more files",
+  ENFILE: "The machine can open no more files",
+  EAGAIN: "No more processes or threads can be started here",
+  ENOMEM: "There is no memory left",
+};
+
+/**
+ * Ends what met a limit of this process or this machine. Whoever takes a failed read for "not there" asks this first: a file
+ * that cannot be opened for want of descriptors is not missing.
+ */
+export function throwIfExhausted(thrown: unknown): void {
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  const what = EXHAUSTED[code];
+  if (what === undefined) return;
+  throw new MidwatchError("NO_RESOURCES", `${what} (${code}).`, {
+    hint: "Raise the limit (`ulimit -n`, `ulimit -u`, or that of the container) or end something, then try again.",
+    cause: thrown,
+    data: { errno: code },
+  });
+}
+
 /** Anything thrown, as a MidwatchError; what we did not foresee is INTERNAL and keeps its cause. */
 export function toMidwatchError(thrown: unknown): MidwatchError {
   if (thrown instanceof MidwatchError) return thrown;
+  try {
+    throwIfExhausted(thrown);
+  } catch (error) {
+    return error as MidwatchError;
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new MidwatchError("INTERNAL", message, {
     cause: thrown,

@@ -5,6 +5,11 @@ import { quote } from "./ids.ts";
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?([Zz]|[+-]\d\d:\d\d))?$/;
 
+/** A clock that never jumps and that all processes of one boot share: what decides how old a launch is. */
+export function monoMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
+
 export function iso(ms: number = Date.now()): string {
   return new Date(ms).toISOString();
 }

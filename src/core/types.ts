@@ -221,6 +221,8 @@ export interface IntentFact {
   boot_id: string;
   pid_ns: string;
   created_at: string;
+  /** The same moment by the clock of this boot, which is never set. */
+  created_mono_ms: number;
   driver: string;
   role: string | null;
   name: string | null;

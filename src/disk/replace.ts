@@ -15,6 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { throwIfExhausted } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -50,12 +51,13 @@ export function createExclusive(path: string, data: string | Uint8Array): boolea
 
 export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; reason: string | undefined };
 
-/** A JSON file: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Never throws. */
+/** A JSON file: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
 export function readJson<T>(path: string): JsonRead<T> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
+    throwIfExhausted(error);
     const missing = errno(error) === "ENOENT" || errno(error) === "ENOTDIR";
     return { value: undefined, reason: missing ? undefined : `${path}: ${messageOf(error)}` };
   }
@@ -120,7 +122,8 @@ function messageOf(error: unknown): string {
 export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return undefined;
   }
 }

@@ -4,6 +4,7 @@
  * full match no signal is sent.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
 import type { ProcessIdentity } from "../core/types.ts";
 
 export interface Host {
@@ -33,7 +34,8 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return undefined;
   }
   // The name may hold spaces and brackets; the fields begin behind the last bracket.
@@ -51,7 +53,8 @@ export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host):
   if (readProcess(identity.pid)?.start_ticks !== identity.start_ticks) return false;
   try {
     return readFileSync(`/proc/${identity.pid}/cmdline`, "latin1").split("\0")[3] === nonce;
-  } catch {
+  } catch (error) {
+    throwIfExhausted(error);
     return false;
   }
 }
@@ -63,7 +66,8 @@ export function hasKeeper(name: string): boolean {
     try {
       const [, verb, run] = readFileSync(`/proc/${entry}/cmdline`, "latin1").split("\0");
       return run === name && (verb === "run" || verb === "adopt");
-    } catch {
+    } catch (error) {
+      throwIfExhausted(error);
       return false;
     }
   });

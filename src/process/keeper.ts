@@ -1,6 +1,6 @@
 /** Starting a keeper and talking to it. What it does afterwards is in its facts; nobody here waits for it. */
 import { spawn, spawnSync } from "node:child_process";
-import { MidwatchError } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import type { Member, StartFact } from "../core/types.ts";
 import { withoutOuterRun } from "./environment.ts";
 import { keeperBinary } from "./keeper-binary.ts";
@@ -30,26 +30,28 @@ export function startKeeper(
     stdio: ["pipe", "pipe", "ignore"],
   });
   return new Promise((resolve, reject) => {
+    // Out of descriptors there are no pipes either, and the error comes next.
+    const { stdin, stdout } = keeper as Partial<typeof keeper>;
     let text = "";
     const timer = setTimeout(() => settle(), ANSWER_MS);
     const settle = (cause?: Error): void => {
       clearTimeout(timer);
-      keeper.stdin.destroy();
-      keeper.stdout.destroy();
+      stdin?.destroy();
+      stdout?.destroy();
       keeper.unref();
       const answer = parseAnswer(text);
       if (answer !== undefined) resolve(answer);
       else reject(noAnswer(text, cause));
     };
     keeper.once("error", settle);
-    keeper.stdin.on("error", () => undefined); // The keeper refused the run and is gone; its answer says why.
-    keeper.stdout.setEncoding("utf8");
-    keeper.stdout.on("data", (part: string) => {
+    stdin?.on("error", () => undefined); // The keeper refused the run and is gone; its answer says why.
+    stdout?.setEncoding("utf8");
+    stdout?.on("data", (part: string) => {
       text += part;
       if (text.includes("\n")) settle();
     });
-    keeper.stdout.once("end", () => settle());
-    keeper.stdin.end(encode(orders));
+    stdout?.once("end", () => settle());
+    stdin?.end(encode(orders));
   });
 }
 
@@ -73,6 +75,8 @@ function parseAnswer(text: string): KeeperAnswer | undefined {
 }
 
 function noAnswer(text: string, cause?: Error): MidwatchError {
+  const known = toMidwatchError(cause);
+  if (known.code === "NO_RESOURCES") return known;
   return new MidwatchError(
     "KEEPER_FAILED",
     `The keeper gave no answer${text ? ` (${JSON.stringify(text.slice(0, 80))})` : ""}.`,
@@ -95,6 +99,7 @@ export function scanMembers(root: string, runs: readonly { nonce: string; dir: s
     timeout: ANSWER_MS,
     maxBuffer: 64 << 20,
   });
+  throwIfExhausted(scan.error);
   const lines = scan.status === 0 ? scan.stdout.split("\n") : [];
   return runs.map((_, i) => {
     const { members } = JSON.parse(lines[i] || '{"members":null}') as { members: Member[] | null };
@@ -108,6 +113,7 @@ export type Lease = "free" | "held" | "unknown";
 export function leases(paths: readonly string[]): Lease[] {
   if (paths.length === 0) return [];
   const asked = spawnSync(keeperBinary().path, ["lease", ...paths], { encoding: "utf8", timeout: ANSWER_MS });
+  throwIfExhausted(asked.error);
   const lines = asked.status === 0 ? asked.stdout.split("\n") : [];
   return paths.map((_, i) => (lines[i] === "free" || lines[i] === "held" ? lines[i] : "unknown"));
 }

@@ -3,9 +3,9 @@
  * up to 100 ms and starves waiters (measured: half of the calls took 1.2 s); here each waiter asks again after
  * 1-5 ms. Never open the database file by other means in this process: closing any descriptor of it drops SQLite's locks.
  */
-import { existsSync, renameSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { MidwatchError } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { errno } from "../disk/fault.ts";
 import { createExclusive } from "../disk/replace.ts";
 import { lockHolder } from "./lock-holder.ts";
@@ -69,7 +69,7 @@ export class Connection {
         }
         db.close();
       } catch (error) {
-        if (error instanceof MidwatchError && error.code === "REGISTRY_BUSY") throw error;
+        if (error instanceof MidwatchError && ["REGISTRY_BUSY", "NO_RESOURCES"].includes(error.code)) throw error;
         // Not readable here (a read-only mount, another user's file): the folders tell the same.
       }
     }
@@ -206,6 +206,18 @@ export function isDuplicate(error: unknown): boolean {
   return primaryCode(error) === 19;
 }
 
+/** SQLite says only that it could not open a file. Two: the database and its -wal. */
+function assertDescriptors(): void {
+  const open: number[] = [];
+  try {
+    for (let i = 0; i < 2; i++) open.push(openSync("/dev/null", "r"));
+  } catch (error) {
+    throwIfExhausted(error);
+  } finally {
+    for (const fd of open) closeSync(fd);
+  }
+}
+
 function sqliteFault(error: unknown, path: string): unknown {
   const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
   if (isCorrupt(error)) {
@@ -221,6 +233,7 @@ function sqliteFault(error: unknown, path: string): unknown {
       cause: error,
     });
   }
+  if (primaryCode(error) === 14) assertDescriptors();
   // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN.
   if ([3, 8, 14].includes(primaryCode(error))) {
     return new MidwatchError("NOT_WRITABLE", `The registry ${path} cannot be opened for writing.`, {

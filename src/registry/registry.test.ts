@@ -34,6 +34,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     bytes: 0,
     last_output_at: null,
     created_at: iso(NOW),
+    created_mono_ms: 0,
     started_at: null,
     ended_at: null,
     exit_code: null,
@@ -43,7 +44,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     reason: null,
     session: null,
     queued: 0,
-    turn_at: null,
+    turn_mono_ms: null,
     ...more,
   };
 }
@@ -175,8 +176,8 @@ describe("queries", () => {
 });
 
 describe("limits", () => {
-  const child = (registry: Registry, id: string, more: Partial<typeof limits> = {}, at = NOW) =>
-    registry.insertRun(agentRow(id, { parent: "p" as AgentId, depth: 1 }), runRow(id, { created_at: iso(at) }), {
+  const child = (registry: Registry, id: string, more: Partial<typeof limits> = {}, at = 0) =>
+    registry.insertRun(agentRow(id, { parent: "p" as AgentId, depth: 1 }), runRow(id, { created_mono_ms: at }), {
       ...limits,
       ...more,
     });
@@ -213,10 +214,10 @@ describe("limits", () => {
     const registry = withParent();
     child(registry, "a", { child_rate: 1 });
     registry.putRun(runRow("a", { phase: "drained" }));
-    expect(refused(() => child(registry, "b", { child_rate: 1 }, NOW + 59_000)).data).toMatchObject({
+    expect(refused(() => child(registry, "b", { child_rate: 1 }, 59_000)).data).toMatchObject({
       limit: "child_rate",
     });
-    child(registry, "b", { child_rate: 1 }, NOW + 60_000);
+    child(registry, "b", { child_rate: 1 }, 60_000);
   });
 
   it("on depth, by what the registry knows of the parent", () => {

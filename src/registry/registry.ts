@@ -6,7 +6,7 @@ import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { iso } from "../core/time.ts";
+import { iso, monoMs } from "../core/time.ts";
 import type { TrackedFile } from "../core/types.ts";
 import { Connection, isDuplicate, type OpenOptions } from "./connection.ts";
 import {
@@ -115,16 +115,17 @@ export class Registry {
    */
   takeTurn(agent: AgentId, run: number, most: number, staleMs: number): boolean {
     return this.#connection.write(() => {
-      const now = Date.now();
+      const now = monoMs();
       this.#run(
-        "UPDATE runs SET queued = 1, turn_at = NULL WHERE agent = ? AND run = ? AND phase = 'intended' AND turn_at < ?",
+        "UPDATE runs SET queued = 1 WHERE agent = ? AND run = ? AND phase = 'intended' AND abs(? - turn_mono_ms) > ?",
         agent,
         run,
-        iso(now - staleMs),
+        now,
+        staleMs,
       );
       if (this.#count(`SELECT count(*) AS n FROM runs WHERE ${BUSY}`) >= most) return false;
-      const sql = "UPDATE runs SET queued = 0, turn_at = ? WHERE agent = ? AND run = ? AND queued = 1";
-      return this.#prepare(sql).run(iso(now), agent, run).changes === 1;
+      const sql = "UPDATE runs SET queued = 0, turn_mono_ms = ? WHERE agent = ? AND run = ? AND queued = 1";
+      return this.#prepare(sql).run(now, agent, run).changes === 1;
     });
   }
 
@@ -256,8 +257,9 @@ export class Registry {
     refuseAbove("max_depth", limits.max_depth, parent === undefined ? agent.depth : Number(parent["depth"]) + 1);
     const children = "SELECT count(*) AS n FROM runs JOIN agents ON agents.id = runs.agent WHERE agents.parent = ?";
     refuseAbove("max_children", limits.max_children, this.#count(`${children} AND ${LIVE}`, agent.parent) + 1);
-    const minuteAgo = iso(Date.parse(run.created_at) - MINUTE_MS);
-    const recent = this.#count(`${children} AND runs.created_at > ?`, agent.parent, minuteAgo);
+    // Either way: of two that start at once, the later one may be here first.
+    const near = `${children} AND abs(runs.created_mono_ms - ?) < ${MINUTE_MS}`;
+    const recent = this.#count(near, agent.parent, run.created_mono_ms);
     refuseAbove("child_rate", limits.child_rate, recent + 1);
   }
 

@@ -43,6 +43,8 @@ export interface RunRow {
   bytes: number;
   last_output_at: string | null;
   created_at: string;
+  /** By the clock of the boot it was created in: the wall clock may be set while it is being launched. */
+  created_mono_ms: number | null;
   started_at: string | null;
   ended_at: string | null;
   exit_code: number | null;
@@ -53,8 +55,8 @@ export interface RunRow {
   session: string | null;
   /** 1 while it waits for its turn. */
   queued: number;
-  /** When its turn came; null for runs that never waited. */
-  turn_at: string | null;
+  /** When its turn came, by the monotonic clock; null for runs that never waited. */
+  turn_mono_ms: number | null;
 }
 
 export interface FileRow extends TrackedFile {
@@ -105,6 +107,7 @@ const RUN = [
   "bytes",
   "last_output_at",
   "created_at",
+  "created_mono_ms",
   "started_at",
   "ended_at",
   "exit_code",
@@ -114,7 +117,7 @@ const RUN = [
   "reason",
   "session",
   "queued",
-  "turn_at",
+  "turn_mono_ms",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",

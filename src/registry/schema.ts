@@ -64,7 +64,8 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE runs ADD COLUMN reason TEXT;
   ALTER TABLE runs ADD COLUMN session TEXT;
   ALTER TABLE runs ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE runs ADD COLUMN turn_at TEXT;
+  ALTER TABLE runs ADD COLUMN turn_mono_ms INTEGER;
+  ALTER TABLE runs ADD COLUMN created_mono_ms INTEGER;
   CREATE TABLE reports (
     agent TEXT NOT NULL,
     kind TEXT NOT NULL,

@@ -1,39 +1,15 @@
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { LaunchStep } from "../../src/agent/context.ts";
 import type { AgentId } from "../../src/core/ids.ts";
 import type { ClaimFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
-import { readProcess } from "../../src/process/identity.ts";
 import { signal } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { expectSettled, lookLater } from "../support/settled.ts";
-import { type Lab, supportFile, text, until } from "../support/workspace.ts";
-
-const STEPS: readonly LaunchStep[] = ["reserved", "folders", "active", "intent", "answered"];
-
-interface Launcher {
-  child: ChildProcess;
-  /** Goes on; gives what came of the launch. */
-  go(): Promise<{ phase?: string; error?: { code: string } }>;
-}
-
-/** A launcher that stands still at a step. */
-async function standing(at: Lab, step: LaunchStep, ...order: string[]): Promise<Launcher> {
-  const child = at.node(supportFile("launch-at.ts"), at.root, step, ...order);
-  await until(() => readProcess(child.pid ?? 0)?.state === "T", 10_000, `stopped at ${step}`);
-  const go = async (): Promise<{ phase?: string; error?: { code: string } }> => {
-    const told = once(child, "message");
-    child.kill("SIGCONT");
-    const [message] = await told;
-    await once(child, "exit");
-    return message;
-  };
-  return { child, go };
-}
+import { STEPS, standing } from "../support/standing.ts";
+import { type Lab, text, until } from "../support/workspace.ts";
 
 const agentThatTells = (at: Lab): string[] => ["run", "sh", "-c", `echo ran >>"${at.folder}/ran"; exec sleep 300`];
 const ran = (at: Lab): number => text(join(at.folder, "ran")).split("\n").length - 1;

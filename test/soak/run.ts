@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { crashMatrix } from "./crash-matrix.ts";
+import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { lostKeepers } from "./lost-keepers.ts";
@@ -20,6 +21,7 @@ type Campaign = (count: number, seed: number) => Promise<Report>;
 const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> = {
   stopTrials: [stopTrials, 1000],
   readBesideWrite: [readBesideWrite, 600],
+  cycles: [cycles, 10_000],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
   stopRaces: [stopRaces, 300],

@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { type Context, Registries } from "../../src/agent/context.ts";
 import { reconcile } from "../../src/agent/reconcile.ts";
 import { loadConfig } from "../../src/core/config.ts";
+import { monoMs } from "../../src/core/time.ts";
 import { layout } from "../../src/disk/layout.ts";
 import type { Lab } from "./workspace.ts";
 
@@ -12,7 +13,7 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
   const paths = layout(at.root);
   const registries = new Registries(paths);
   const context: Context = { layout: paths, config: loadConfig(), env: process.env, cwd: at.folder, registries };
-  for (let i = 0; i < times; i++) await reconcile(context, Date.now() + 11_000);
+  for (let i = 0; i < times; i++) await reconcile(context, monoMs() + 11_000);
   registries.close();
 }
 

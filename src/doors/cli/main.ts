@@ -20,18 +20,19 @@ export interface Io {
 
 /** Runs one command and returns its exit code. Never throws. */
 export async function main(argv: readonly string[], io: Io, table?: readonly Operation[]): Promise<number> {
-  const { Output } = await import("./output.ts");
-  const out = new Output(io.stdout);
   const json = behindFlags(argv).includes("--json");
+  let out: Output | undefined;
   try {
+    const { Output } = await import("./output.ts");
+    out = new Output(io.stdout);
     return await dispatch(argv, io, out, table ?? (await import("../../operations/index.ts")).operations);
   } catch (thrown) {
-    if (out.gone.aborted) return 0;
+    if (out?.gone.aborted) return 0;
     const error = toMidwatchError(thrown);
     io.stderr.write(json ? `${JSON.stringify({ error })}\n` : explain(error));
     return error.exitCode;
   } finally {
-    await out.close();
+    await out?.close();
   }
 }
 
