@@ -24,7 +24,7 @@ import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
 import { iso } from "./core/time.ts";
-import type { Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
+import type { ChildRecord, Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
@@ -238,7 +238,16 @@ export class Workspace {
       ...listRecord({ agent: listed.agent, run }),
       runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
       files: trackedFiles(paths, task, agent),
+      children: this.#below(agent, observed),
     };
+  }
+
+  #below(agent: AgentId, observed: readonly Observed[]): ChildRecord[] {
+    return withReader(this.#context, (registry) => registry.children(agent)).map((listed) => {
+      const fresh = observed.find((one) => one.agent === listed.agent.id && one.run === listed.run.run)?.row;
+      const { phase, outcome, driver, role } = listRecord({ ...listed, run: fresh ?? listed.run });
+      return { agent: listed.agent.id, driver, role, phase, outcome, children: this.#below(listed.agent.id, observed) };
+    });
   }
 
   /** Until all (or one) of the agents have ended. What has not when the time is up is returned as it is. */

@@ -168,8 +168,14 @@ export interface ListRecord {
   cost_usd: number | null;
 }
 
+/** An agent that another started, with those below it. */
+export interface ChildRecord extends Pick<ListRecord, "agent" | "driver" | "role" | "phase" | "outcome"> {
+  children: ChildRecord[];
+}
+
 /** `show --json`. */
 export interface ShowRecord extends ListRecord {
+  children: ChildRecord[];
   runs: RunSummary[];
   files: TrackedFile[];
 }

@@ -1,9 +1,25 @@
 import { z } from "zod";
 import { formatSize } from "../core/size.ts";
+import type { ChildRecord, Tokens } from "../core/types.ts";
 import { agentRef } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 import { age, state, table } from "./render.ts";
+
+function used(tokens: Tokens | null, cost: number | null): string {
+  const counts = tokens
+    ? [`${tokens.input} in, ${tokens.output} out, ${tokens.cache_read + tokens.cache_write} cached tokens`]
+    : [];
+  return [...counts, ...(cost === null ? [] : [`${cost.toFixed(4)} USD`])].join(", ");
+}
+
+/** Agents that it started, and they, indented. */
+function tree(children: readonly ChildRecord[], indent = "  "): string[] {
+  return children.flatMap(({ agent, phase, outcome, role, children: below }) => [
+    `${indent}${agent}  ${outcome ?? phase}${role ? `  ${role}` : ""}`,
+    ...tree(below, `${indent}  `),
+  ]);
+}
 
 export const show: Operation = operation({
   name: "show",
@@ -24,12 +40,15 @@ export const show: Operation = operation({
       ["output", `${formatSize(record.bytes)}, last ${age(record.last_output_at)} ago`],
       ["log", record.log],
     ];
+    if (record.reason) lines.splice(3, 0, ["why", record.reason]);
+    if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record.tokens, record.cost_usd)]);
     if (record.parent) lines.splice(2, 0, ["parent", record.parent]);
     for (const { pid, name } of record.alive ?? []) lines.push(["alive", `${pid} ${name}`]);
     for (const one of record.runs.length > 1 ? record.runs : []) {
       lines.push([`run ${one.run}`, `${one.outcome ?? one.phase}, ${formatSize(one.bytes)}, ${one.log}`]);
     }
-    return table(lines);
+    const below = tree(record.children);
+    return [table(lines), ...(below.length > 0 ? ["started", ...below] : [])].join("\n");
   },
   next: (record) =>
     record.phase === "running"

@@ -171,6 +171,10 @@ it("R-004.12: an agent reports for itself, starts agents below it and stops thos
   expect(listed.find(({ agent }) => agent === other.agent)).toMatchObject({ phase: "running" });
   const kid = listed.find(({ agent }) => agent.startsWith("kid"));
   // It works on its parent's task, and is shown below it.
+  expect((await at.workspace.show(boss.agent)).children).toMatchObject([
+    { agent: kid?.agent, outcome: "stopped", children: [] },
+  ]);
+  expect((await at.cli("show", boss.agent)).stdout).toContain(`  ${kid?.agent}  stopped`);
   expect(kid).toMatchObject({ parent: boss.agent, task: boss.task, outcome: "stopped" });
 });
 
