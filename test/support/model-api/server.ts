@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tokens } from "../../../src/core/types.ts";
 import { anthropic } from "./anthropic.ts";
 import { chat } from "./chat.ts";
-import type { Answer, Conversation, Dialect } from "./dialect.ts";
+import { type Answer, type Conversation, type Dialect, pieces } from "./dialect.ts";
 import { gemini } from "./gemini.ts";
 import { responses } from "./responses.ts";
 import { add, type Fault, NO_TOKENS, type Scenario, usageOf } from "./scenario.ts";
@@ -104,8 +104,9 @@ export class ModelApi {
       return json(response, status, dialect.failure(status, message, code), headers);
     }
     const answer = isSide ? title(conversation) : answerOf(scenario, conversation, dialect);
-    if (!conversation.stream) json(response, 200, dialect.whole(answer));
-    else if (!(await stream(response, dialect.stream(answer), scenario.chunkMs ?? 0, fault))) return;
+    const parts = conversation.stream ? dialect.stream(answer) : pieces(JSON.stringify(dialect.whole(answer)));
+    response.writeHead(200, { "content-type": conversation.stream ? "text/event-stream" : "application/json" });
+    if (!(await send(response, parts, scenario.chunkMs ?? 0, fault))) return;
     noted.sent = answer.usage;
   }
 
@@ -131,11 +132,15 @@ function title({ model }: Conversation): Answer {
 }
 
 /** True when all of it was sent. */
-async function stream(response: ServerResponse, events: string[], chunkMs: number, fault?: Fault): Promise<boolean> {
-  response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
-  for (const event of fault ? events.slice(0, Math.ceil(events.length / 2)) : events) {
+async function send(
+  response: ServerResponse,
+  parts: readonly string[],
+  chunkMs: number,
+  fault?: Fault,
+): Promise<boolean> {
+  for (const part of fault ? parts.slice(0, Math.ceil(parts.length / 2)) : parts) {
     if (chunkMs > 0) await sleep(chunkMs);
-    if (!response.write(event)) await once(response, "drain");
+    if (!response.write(part)) await once(response, "drain");
   }
   if (fault === undefined) response.end();
   // What was written reaches the client first: a reset at once may throw it away.
