@@ -14,10 +14,13 @@ if (unknown.length > 0) {
   say(`there is no ${unknown.join(", ")} here. Next: one of ${Object.keys(CLIS).join(", ")}`);
   process.exit(2);
 }
-for (const name of asked.length > 0 ? asked : Object.keys(CLIS)) {
-  const problem = existsSync(cliProgram(name)) ? undefined : await install(name);
-  if (problem) say(`SKIPPED: ${name} ${CLIS[name].version} cannot be had, its tests will not run: ${problem}`);
-}
+const missing = (asked.length > 0 ? asked : Object.keys(CLIS)).filter((name) => !existsSync(cliProgram(name)));
+await Promise.all(
+  missing.map(async (name) => {
+    const problem = await install(name);
+    if (problem) say(`SKIPPED: ${name} ${CLIS[name].version} cannot be had, its tests will not run: ${problem}`);
+  }),
+);
 
 /** Beside its place first, then by rename: what is there is whole, also with two at once. Returns what went wrong. */
 async function install(name) {
@@ -27,7 +30,7 @@ async function install(name) {
   const made = `${place}.${process.pid}`;
   mkdirSync(made, { recursive: true });
   try {
-    const args = ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--no-progress"];
+    const args = ["install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--fetch-retries=1"];
     const { code, stderr } = await npm([...args, "--loglevel=error", "--prefix", made, `${wanted}@${version}`]);
     if (code !== 0) return stderr.trim().split("\n")[0] || `npm ended with ${code}`;
     // A package may install without the binary that its script fetches.

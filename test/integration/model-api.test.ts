@@ -16,8 +16,10 @@ function post(url: string, body: object, signal = AbortSignal.timeout(10_000)): 
   return fetch(url, { method: "POST", body: JSON.stringify(body), signal });
 }
 
+type Body = Readonly<Record<string, unknown>>;
+
 /** The first request of a conversation and the one with the tool's result, as each client sends them. */
-const CLIENTS: readonly [dialect: string, path: string, first: object, second: object, wholePath?: string][] = [
+const CLIENTS: readonly [dialect: string, path: string, first: Body, second: Body, wholePath?: string][] = [
   [
     "anthropic",
     "/v1/messages",
@@ -92,6 +94,20 @@ it.each(CLIENTS)(
   },
 );
 
+it.each(CLIENTS)("%s: a new prompt in an old conversation begins the script again", async (_, path, first, second) => {
+  const { api, url } = await playing(SCRIPT);
+  await post(url + path, { ...merged(second, first), stream: true });
+  expect(api.steps("one").map(({ step }) => step)).toEqual([0]);
+});
+
+/** The messages of both, in order, however the dialect calls them. */
+function merged(before: Body, after: Body): object {
+  const behind = (key: string): unknown[] => (key === "tools" ? [] : [after[key]].flat());
+  return Object.fromEntries(
+    Object.entries(before).map(([key, value]) => [key, Array.isArray(value) ? [...value, ...behind(key)] : value]),
+  );
+}
+
 const [, , ASK] = CLIENTS[0] as (typeof CLIENTS)[number];
 const ask = (url: string, signal?: AbortSignal): Promise<Response> =>
   post(`${url}/v1/messages`, { ...ASK, stream: true }, signal);
@@ -113,6 +129,15 @@ it("faults strike in their order, as often as they say, and cost nothing", async
   expect(api.usage("one")).toEqual(NO_TOKENS);
   expect((await ask(url)).status).toBe(200);
   expect(api.requests.map(({ fault }) => fault)).toEqual(["status", "status", "status", null]);
+});
+
+it("a slow answer comes in parts", async () => {
+  const { url } = await playing({ ...SCRIPT, chunkMs: 50 });
+  const parts: string[] = [];
+  for await (const part of (await ask(url)).body ?? []) parts.push(Buffer.from(part).toString());
+  expect(parts.length).toBeGreaterThan(2);
+  expect(parts[0]).not.toContain("message_stop");
+  expect(parts.join("")).toContain("message_stop");
 });
 
 it("it can fall silent before and within an answer, and break off", async () => {

@@ -79,20 +79,34 @@ const CASES: Readonly<Record<string, Case>> = {
 /** A CLI's own idea of an end: it exits with 0 when it is terminated. */
 const EXCEPTIONS: Readonly<Record<string, Outcome>> = { "gemini terminated": "completed" };
 
-export function realClis(count: number, seed = 1, record = false, only: readonly string[] = []): Promise<Report> {
+interface Wishes {
+  /** Keep the streams as fixtures. */
+  record?: boolean;
+  /** Only these, as CLI-CASE. */
+  only?: readonly string[];
+  tell?: (line: string) => void;
+}
+
+export function realClis(count: number, seed = 1, { record, only = [], tell }: Wishes = {}): Promise<Report> {
   return campaign("real CLIs", count, seed, async (fail, figures) => {
     const clis = (["claude", "codex", "gemini", "opencode"] as const).filter(isInstalled);
-    const trials = Array.from({ length: count }, () =>
-      clis.flatMap((cli) => Object.keys(CASES).map((name) => [cli, name] as const)),
-    )
-      .flat()
-      .filter(([cli, name]) => only.length === 0 || only.includes(`${cli}-${name}`));
+    const matrix = clis
+      .flatMap((cli) => Object.keys(CASES).map((name) => ({ cli, name })))
+      .filter(({ cli, name }) => only.length === 0 || only.includes(`${cli}-${name}`));
+    if (matrix.length === 0) fail("there is nothing to run: no CLI is installed, or no trial has this name");
+    const waiting = Array.from({ length: count }, () => matrix).flat();
     const api = await ModelApi.start();
     const lane = async (): Promise<void> => {
-      for (let next = trials.shift(); next !== undefined; next = trials.shift()) {
-        const [cli, name] = next;
-        const told = await trial(api, cli, name, record, (what) => fail(`${cli} ${name}: ${what}`));
-        figures[`${cli} ${name}`] = told;
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { cli, name } = next;
+        const begun = performance.now();
+        const say = (what: unknown): void => fail(`${cli} ${name}: ${what}`);
+        const end = await trial(api, cli, name, say, record).catch(say);
+        if (!end) continue;
+        const { outcome, exit, requests } = end;
+        figures[`${cli} ${outcome}`] = Number(figures[`${cli} ${outcome}`] ?? 0) + 1;
+        const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+        tell?.(`${cli} ${name}: ${outcome} (${exit.signal ?? exit.code}), ${requests} requests, ${seconds} s`);
       }
     };
     try {
@@ -103,33 +117,26 @@ export function realClis(count: number, seed = 1, record = false, only: readonly
   });
 }
 
-async function trial(
-  api: ModelApi,
-  cli: CliName,
-  name: string,
-  record: boolean,
-  say: (what: string) => void,
-): Promise<string> {
+async function trial(api: ModelApi, cli: CliName, name: string, say: (what: string) => void, record = false) {
   const { scenario, outcome, mcp = false, act } = CASES[name] as Case;
   const lab = new Lab({ grace: "1s" });
-  const begun = performance.now();
   try {
-    const run = await startCli(lab, api, cli, scenario(lab), { mcp });
+    const script = scenario(lab);
+    const run = await startCli(lab, api, cli, script, { mcp });
     const { agent } = run.record;
     await act?.(run, api);
-    let [over] = await lab.workspace.wait([agent], { timeoutMs: PATIENCE_MS });
-    const wanted = over?.outcome === null ? "stopped" : (EXCEPTIONS[`${cli} ${name}`] ?? outcome);
-    if (over?.outcome === null) {
-      await stop(run);
-      over = await lab.workspace.show(agent);
-    }
-    if (over?.outcome !== wanted) say(`${over?.outcome} instead of ${wanted}`);
+    const [waited] = await lab.workspace.wait([agent], { timeoutMs: PATIENCE_MS });
+    const wanted = waited?.outcome === null ? "stopped" : (EXCEPTIONS[`${cli} ${name}`] ?? outcome);
+    if (waited?.outcome === null) await stop(run);
+    const over = await lab.workspace.show(agent);
+    if (over.outcome !== wanted) say(`${over.outcome} instead of ${wanted}`);
     for (const wrong of await wrongAtEnd(run)) say(wrong);
     const steps = api.steps(run.scenario);
     if (steps.length === 0) say("it never asked the model");
-    if (over && record) keepStream(run, name, over, { requests: steps.length, usage: api.usage(run.scenario) });
-    const { code, signal: by } = over?.exit ?? {};
-    return `${over?.outcome} (${by ?? code}), ${steps.length} requests, ${((performance.now() - begun) / 1000).toFixed(0)} s`;
+    if (script.faults && !steps.some(({ fault }) => fault)) say("it met no fault");
+    const counted = { requests: steps.length, usage: api.usage(run.scenario) };
+    if (record) keepStream(run, name, over, counted);
+    return { ...over, ...counted };
   } finally {
     await lab.end();
   }
@@ -137,8 +144,7 @@ async function trial(
 
 if (import.meta.main) {
   const [first, ...only] = process.argv.slice(2);
-  const { failures, figures, tookMs } = await realClis(1, 1, first === "--record", only);
-  for (const [name, told] of Object.entries(figures).sort()) console.log(`${name}: ${told}`);
-  console.log(failures.length === 0 ? `all held in ${tookMs} ms` : failures.join("\n"));
+  const { failures, tookMs } = await realClis(1, 1, { record: first === "--record", only, tell: console.log });
+  console.log(failures.length === 0 ? `all held in ${(tookMs / 1000).toFixed(0)} s` : failures.join("\n"));
   process.exit(failures.length === 0 ? 0 : 1);
 }

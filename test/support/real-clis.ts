@@ -52,9 +52,10 @@ export const TEST_KEY = "sk-midwatch-test-0123456789abcdef";
 
 export function cliCommand(name: CliName, run: CliRun): CliCommand {
   const { args, env } = SETUPS[name](run);
-  const path = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
+  const program = cliProgram(name);
+  const path = [dirname(program), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
   return {
-    argv: [cliProgram(name), ...args],
+    argv: [program, ...args],
     env: { PATH: path, HOME: run.home, LANG: "C.UTF-8", TERM: "dumb", ...env },
   };
 }

@@ -31,12 +31,17 @@ export interface ModelRequest {
   sent: Tokens | null;
 }
 
+interface Playing {
+  scenario: Scenario;
+  /** How often each fault has struck since the scenario began. */
+  struck: Map<Fault, number>;
+}
+
 const DIALECTS: readonly Dialect[] = [anthropic, responses, chat, gemini];
 
 export class ModelApi {
   readonly requests: ModelRequest[] = [];
-  readonly #scenarios = new Map<string, Scenario>();
-  readonly #struck = new Map<Fault, number>();
+  readonly #scenarios = new Map<string, Playing>();
   readonly #server: Server;
 
   private constructor() {
@@ -55,7 +60,7 @@ export class ModelApi {
 
   /** Lets the model play this scenario; returns the base URL for it. */
   play(name: string, scenario: Scenario): string {
-    this.#scenarios.set(name, scenario);
+    this.#scenarios.set(name, { scenario, struck: new Map() });
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/s/${name}`;
   }
 
@@ -87,34 +92,38 @@ export class ModelApi {
     const noted: ModelRequest = { scenario: name, method, path, bytes, body, step: null, fault: null, sent: null };
     this.requests.push(noted);
     const dialect = method === "POST" ? DIALECTS.find((one) => one.path.test(path)) : undefined;
-    const scenario = this.#scenarios.get(name);
-    if (dialect && scenario) await this.#answer(dialect, scenario, noted, response);
+    const playing = this.#scenarios.get(name);
+    if (dialect && playing) await answer(dialect, playing, noted, response);
     else json(response, ...besides(method, path, bytes));
   }
+}
 
-  async #answer(dialect: Dialect, scenario: Scenario, noted: ModelRequest, response: ServerResponse): Promise<void> {
-    const conversation = dialect.read(JSON.parse(noted.body), noted.path);
-    const isSide = conversation.tools.length === 0;
-    noted.step = isSide ? null : conversation.step;
-    const fault = isSide ? undefined : this.#strike(scenario);
-    noted.fault = fault?.kind ?? null;
-    if (fault?.kind === "silent") return;
-    if (fault?.kind === "status") {
-      const { status, message = `scripted answer ${status}`, code, headers } = fault;
-      return json(response, status, dialect.failure(status, message, code), headers);
-    }
-    const answer = isSide ? title(conversation) : answerOf(scenario, conversation, dialect);
-    const parts = conversation.stream ? dialect.stream(answer) : pieces(JSON.stringify(dialect.whole(answer)));
-    response.writeHead(200, { "content-type": conversation.stream ? "text/event-stream" : "application/json" });
-    if (!(await send(response, parts, scenario.chunkMs ?? 0, fault))) return;
-    noted.sent = answer.usage;
+async function answer(
+  dialect: Dialect,
+  { scenario, struck }: Playing,
+  noted: ModelRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const conversation = dialect.read(JSON.parse(noted.body), noted.path);
+  const isSide = conversation.tools.length === 0;
+  noted.step = isSide ? null : conversation.step;
+  const fault = isSide ? undefined : strike(scenario, struck);
+  noted.fault = fault?.kind ?? null;
+  if (fault?.kind === "silent") return;
+  if (fault?.kind === "status") {
+    const { status, message = `scripted answer ${status}`, code, headers } = fault;
+    return json(response, status, dialect.failure(status, message, code), headers);
   }
+  const given = isSide ? title(conversation) : answerOf(scenario, conversation, dialect);
+  const parts = conversation.stream ? dialect.stream(given) : pieces(JSON.stringify(dialect.whole(given)));
+  response.writeHead(200, { "content-type": conversation.stream ? "text/event-stream" : "application/json" });
+  if (await send(response, parts, scenario.chunkMs ?? 0, fault)) noted.sent = given.usage;
+}
 
-  #strike({ faults = [] }: Scenario): Fault | undefined {
-    const fault = faults.find((one) => (this.#struck.get(one) ?? 0) < (one.times ?? Number.POSITIVE_INFINITY));
-    if (fault) this.#struck.set(fault, (this.#struck.get(fault) ?? 0) + 1);
-    return fault;
-  }
+function strike({ faults = [] }: Scenario, struck: Playing["struck"]): Fault | undefined {
+  const fault = faults.find((one) => (struck.get(one) ?? 0) < (one.times ?? Number.POSITIVE_INFINITY));
+  if (fault) struck.set(fault, (struck.get(fault) ?? 0) + 1);
+  return fault;
 }
 
 function answerOf({ steps }: Scenario, { model, step, tools }: Conversation, dialect: Dialect): Answer {
