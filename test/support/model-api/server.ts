@@ -46,8 +46,11 @@ export class ModelApi {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      // A client that goes away in the middle is no fault of the test's.
-      this.#serve(request, response).catch(() => response.destroy());
+      this.#serve(request, response).catch((error) => {
+        // A client that goes away in the middle is no fault of the test's; a request that we cannot read is ours.
+        if (response.headersSent || response.destroyed) response.destroy();
+        else json(response, 500, { error: { message: `The scripted model: ${error}` } });
+      });
     });
   }
 
