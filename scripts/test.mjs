@@ -5,7 +5,14 @@ import { needCommands, ready, root, say } from "./ready.mjs";
 needCommands(["gcc", "make", "jq", "strace", "tmux", "valgrind"]);
 await ready();
 
-const steps = [["biome", "ci"], ["tsc", "-b"], ["knip"], ["vitest", "run"], ["make", "-s", "-C", "keeper", "check"]];
+const steps = [
+  ["biome", "ci"],
+  ["tsc", "-b"],
+  ["knip"],
+  ["node", "scripts/real-clis.mjs"],
+  ["vitest", "run"],
+  ["make", "-s", "-C", "keeper", "check"],
+];
 
 const failed = steps.filter(([command, ...args]) => {
   const name = [command, ...args].join(" ");

@@ -11,6 +11,7 @@ import { jsonFuzz } from "./json-fuzz.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
+import { realClis } from "./real-clis.ts";
 import type { Report } from "./report.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
@@ -27,6 +28,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   stopRaces: [stopRaces, 300],
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
+  realClis: [realClis, 3],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

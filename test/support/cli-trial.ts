@@ -1,0 +1,110 @@
+/** A real agent CLI in a workspace, playing a scenario, and what has to hold when it is over, however it ended. */
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { DoneFact, Tier } from "../../src/core/types.ts";
+import type { RunRecord } from "../../src/fleet.ts";
+import { midwatch } from "./cli.ts";
+import type { Scenario, Step } from "./model-api/scenario.ts";
+import type { ModelApi } from "./model-api/server.ts";
+import { type CliName, cliCommand, TEST_KEY } from "./real-clis.ts";
+import { type Lab, supportFile } from "./workspace.ts";
+import { isAlive, type Life, livesIn, zoo } from "./zoo.ts";
+
+export interface CliTrial {
+  cli: CliName;
+  lab: Lab;
+  /** The scenario's name in the model API. */
+  scenario: string;
+  /** Its working folder. */
+  work: string;
+  record: RunRecord;
+  /** Every process of the zoo and every MCP server of the run, dead or alive. */
+  lives(): Life[];
+}
+
+export interface CliOptions {
+  /** With an MCP server, `stubborn`, that will not go away. */
+  mcp?: boolean;
+  tier?: Tier;
+}
+
+/** One in a lab. As a user would start it, through the command line. */
+export async function startCli(
+  lab: Lab,
+  api: ModelApi,
+  cli: CliName,
+  scenario: Scenario,
+  { mcp = false, tier = "auto" }: CliOptions = {},
+): Promise<CliTrial> {
+  const [work, home, pids] = ["project", "home", "pids"].map((name) => join(lab.folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  mkdirSync(work);
+  mkdirSync(home);
+  writeFileSync(pids, "");
+  const name = basename(lab.folder);
+  const server = [process.execPath, supportFile("stubborn-mcp.ts"), pids] as const;
+  const { argv, env } = cliCommand(cli, {
+    home,
+    url: api.play(name, scenario),
+    prompt: "Do what the script says",
+    mcp: mcp ? { stubborn: server } : {},
+  });
+  const options = ["--json", "--workspace", lab.root, "--cwd", work, "--name", cli, "--grace", "1s", "--tier", tier];
+  const { code, stdout, stderr } = await midwatch(work, ["run", ...options, "--", ...argv], env);
+  if (code !== 0) throw new Error(`run ended with ${code}: ${stderr}`);
+  return { cli, lab, scenario: name, work, record: JSON.parse(stdout) as RunRecord, lives: () => livesIn(pids) };
+}
+
+/** A file written by the CLI's own tool, read back, and one more line from its real shell. */
+export const WORKS: readonly Step[] = [
+  { think: "First the file.", say: "I write the file.", call: { write: "result.txt", content: "one\n" } },
+  { call: { read: "result.txt" } },
+  { say: "Now a line more.", call: { bash: "echo two >>result.txt; cat result.txt" } },
+  { say: "Both lines are there." },
+];
+
+/** A tool call that does not end by itself nor when it is asked to: two processes in a session of their own. */
+export function stuckInTool(lab: Lab): Step[] {
+  const stubborn = `setsid -w ${zoo()} --pids ${join(lab.folder, "pids")} --life 60 stubborn`;
+  return [{ say: "This takes a while.", call: { bash: stubborn } }, { say: "It was quick." }];
+}
+
+/** What is wrong with the end of it; nothing, for every way an agent may end. */
+export async function wrongAtEnd({ lab, record, lives }: CliTrial): Promise<string[]> {
+  const wrong: string[] = [];
+  const check = (holds: boolean, what: string): void => void (holds || wrong.push(what));
+  const done = lab.fact<DoneFact>(record, "done.json");
+  check(done?.verified === true && done.left.length === 0, `not verified: ${JSON.stringify(done)}`);
+  check(lives().filter(isAlive).length === 0, `alive: ${JSON.stringify(lives().filter(isAlive))}`);
+  check(lab.survivors().length === 0, `survivors: ${JSON.stringify(lab.survivors())}`);
+  const file = readFileSync(record.log);
+  const raw = await lab.raw(record.agent);
+  check(raw.equals(file) && file.length === done?.log_bytes, `${raw.length} of ${file.length} bytes of the log`);
+  const { ok, index, partial, bytes } = await lab.workspace.verify(record.agent);
+  check(
+    ok && index === (bytes > 0 ? "ok" : "none") && bytes === file.length,
+    `log: ${JSON.stringify({ ok, index, partial, bytes })}`,
+  );
+  const unread = file
+    .toString()
+    .split("\n")
+    .slice(0, -1)
+    .filter((line) => !isJson(line));
+  check(unread.length === 0, `not JSON: ${unread[0]?.slice(0, 200)}`);
+  const leaks = globSync("**", { cwd: lab.root })
+    .map((path) => join(lab.root, path))
+    .filter((path) => statSync(path).isFile() && readFileSync(path).includes(TEST_KEY));
+  check(leaks.length === 0, `the key is in ${leaks.join(", ")}`);
+  return wrong;
+}
+
+function isJson(line: string): boolean {
+  try {
+    return typeof JSON.parse(line) === "object";
+  } catch {
+    return false;
+  }
+}
