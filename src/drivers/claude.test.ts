@@ -250,11 +250,20 @@ describe("claude reader", () => {
       { type: "user", isReplay: true, message: { role: "user", content: "more" } },
       { type: "control_request", request: { subtype: "can_use_tool", tool_name: "Bash" } },
       { type: "brand_new", subtype: "thing" },
+      {
+        ...init,
+        mcp_servers: [
+          { name: "up", status: "connected" },
+          { name: "down", status: "failed" },
+        ],
+      },
     ];
     expect(readAll(claude, lines).activities).toEqual([
       { kind: "note", name: "message_received" },
       { kind: "permission", tool: "Bash", denied: false },
       { kind: "note", name: "brand_new/thing" },
+      { kind: "started", session: SESSION, model: "claude-x" },
+      { kind: "note", name: "mcp_failed/down" },
     ]);
   });
 });

@@ -115,7 +115,15 @@ function system(line: Fields, result: StreamResult, atMs: number | null): Activi
     case "init": {
       // In two-way use each message begins with one: what was finished goes on.
       result.finished = null;
-      return [{ kind: "started", session: textOf(line["session_id"]), model: textOf(line["model"]) }];
+      // It goes on without a server that it cannot reach: the only sign is here.
+      const failed = listOf(line["mcp_servers"])
+        .map(fieldsOf)
+        .filter(({ status }) => status === "failed");
+      const session = textOf(line["session_id"]);
+      return [
+        { kind: "started", session, model: textOf(line["model"]) },
+        ...failed.map(({ name }) => note("mcp_failed", name)),
+      ];
     }
     case "api_retry": {
       const attempt = `retry ${numberOf(line["attempt"]) ?? "?"} of ${numberOf(line["max_retries"]) ?? "?"}`;

@@ -93,7 +93,7 @@ export function declaredDriver(json: unknown): Driver {
 }
 
 function bad(message: string): MidwatchError {
-  return new MidwatchError("BAD_CONFIG", message, { hint: "See `drivers` in config.md." });
+  return new MidwatchError("BAD_CONFIG", message, { hint: "See docs/drivers.md." });
 }
 
 function launch(declared: Declared, request: LaunchRequest): Launch {

@@ -37,7 +37,7 @@ export function emptyResult(): StreamResult {
   };
 }
 
-export function fold(result: StreamResult, activity: Activity): void {
+function fold(result: StreamResult, activity: Activity): void {
   switch (activity.kind) {
     case "started":
       result.session = activity.session ?? result.session;

@@ -29,9 +29,10 @@ const STATUS = /(?:status(?: code)?:?|api error:?|http|"code":|error code:?)\s*\
 export function troubleOf(text: string, status: number | null): Trouble | null {
   const code = status ?? statusIn(text);
   const spoken = WORDS.find(([, words]) => words.test(text))?.[0] ?? null;
-  if (code === 401 || code === 403) return spoken === "quota" ? "quota" : "auth";
-  if (code === 402) return "quota";
-  if (code === 429) return spoken === "quota" ? "quota" : "rate_limit";
+  // Money that has run out comes as 400, 402, 403 or 429, whoever answers.
+  if (code === 402 || (spoken === "quota" && code !== null && code >= 400 && code < 500)) return "quota";
+  if (code === 401 || code === 403) return "auth";
+  if (code === 429) return "rate_limit";
   if (code === 529) return "overloaded";
   if (code === 503 && spoken === "overloaded") return "overloaded";
   if (code !== null && code >= 400) return "api_error";
