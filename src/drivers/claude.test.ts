@@ -226,6 +226,17 @@ describe("claude reader", () => {
     expect(readAll(claude, [warning]).activities).toEqual([{ kind: "note", name: "rate_limit_event/allowed_warning" }]);
   });
 
+  it("tells the trouble from the result alone when nothing else did", () => {
+    const result = "You've hit your limit · resets 3pm (UTC)";
+    const lines = [init, done({ is_error: true, result })];
+    const read = readAll(claude, lines, null, Date.parse("2026-11-15T10:00:00Z"));
+    expect(ofKind(read.activities, "trouble")).toMatchObject([{ trouble: "quota", fatal: true }]);
+    expect(claude.judge(ending(read.result)).reason).toBe(`${result} (resets at 2026-11-15T15:00:00.000Z).`);
+    expect(
+      ofKind(readAll(claude, [init, done({ subtype: "error_max_turns", result: undefined })]).activities, "trouble"),
+    ).toEqual([]);
+  });
+
   it("tells each denied tool once, at once or at the end", () => {
     const denial = { tool_name: "Bash", tool_use_id: "t1" };
     const end = done({ permission_denials: [denial, { tool_name: "Write" }] });

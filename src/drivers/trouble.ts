@@ -23,6 +23,8 @@ const WORDS: readonly [Trouble, RegExp][] = [
   ["api_error", /api.?error|server.?error|internal error|bad gateway|service unavailable|unexpected status/i],
 ];
 
+/** An API may answer with a whole page: its first words tell. */
+const TEXT_LENGTH = 2000;
 const STATUS = /(?:status(?: code)?:?|api error:?|http|"code":|error code:?)\s*\(?([45]\d\d)\b/i;
 
 /** The kind of trouble, or null when the text speaks of none. */
@@ -56,7 +58,8 @@ export interface TroubleFacts {
 }
 
 export function trouble(facts: TroubleFacts): TroubleActivity {
-  const { text, fatal, atMs } = facts;
+  const { fatal, atMs } = facts;
+  const text = facts.text.slice(0, TEXT_LENGTH);
   const status = facts.status ?? statusIn(text);
   return {
     kind: "trouble",
