@@ -126,6 +126,7 @@ describe("claude reader", () => {
       said("m1", { type: "text", text: "a" }),
       said("m1", bash),
       said("m1", bash, { input_tokens: 100, output_tokens: 12 }),
+      said("m1", bash),
       said("m2", { type: "text", text: "b" }),
       said("s1", { type: "text", text: "sub" }, undefined, { parent_tool_use_id: "t1" }),
     ]);
@@ -147,6 +148,8 @@ describe("claude reader", () => {
       finished: null,
       cost_usd: 0.5,
     });
+    const goesOn = [init, done(), said("m2", { type: "text", text: "b" })];
+    expect(readAll(claude, goesOn).result.finished).toBeNull();
     const small = { modelUsage: { "claude-x": { inputTokens: 10, outputTokens: 1 } }, total_cost_usd: 0.1 };
     expect(readAll(claude, [...lines, done(small)]).result).toMatchObject({
       tokens: { input: 310, output: 41 },
@@ -167,6 +170,11 @@ describe("claude reader", () => {
     });
     const own = readAll(claude, [init, words, total(400, 30, 0.5)], before).result;
     expect(own).toMatchObject({ tokens: { input: 400, output: 30 }, cost_usd: 0.5 });
+    const long = said("m1", { type: "text", text: "a" }, { input_tokens: 1500, output_tokens: 1 });
+    expect(readAll(claude, [init, long, total(1500, 70, 3)], before).result).toMatchObject({
+      tokens: { input: 1500, output: 70 },
+      cost_usd: 3,
+    });
     expect(readAll(claude, [init], before).result.session_use).toEqual(before);
   });
 
