@@ -126,6 +126,7 @@ describe("claude reader", () => {
       said("m1", { type: "text", text: "a" }),
       said("m1", bash),
       said("m1", bash, { input_tokens: 100, output_tokens: 12 }),
+      said("m1", bash),
       said("m2", { type: "text", text: "b" }),
       said("s1", { type: "text", text: "sub" }, undefined, { parent_tool_use_id: "t1" }),
     ]);
@@ -147,6 +148,8 @@ describe("claude reader", () => {
       finished: null,
       cost_usd: 0.5,
     });
+    const goesOn = [init, done(), said("m2", { type: "text", text: "b" })];
+    expect(readAll(claude, goesOn).result.finished).toBeNull();
     const small = { modelUsage: { "claude-x": { inputTokens: 10, outputTokens: 1 } }, total_cost_usd: 0.1 };
     expect(readAll(claude, [...lines, done(small)]).result).toMatchObject({
       tokens: { input: 310, output: 41 },
@@ -167,6 +170,11 @@ describe("claude reader", () => {
     });
     const own = readAll(claude, [init, words, total(400, 30, 0.5)], before).result;
     expect(own).toMatchObject({ tokens: { input: 400, output: 30 }, cost_usd: 0.5 });
+    const long = said("m1", { type: "text", text: "a" }, { input_tokens: 1500, output_tokens: 1 });
+    expect(readAll(claude, [init, long, total(1500, 70, 3)], before).result).toMatchObject({
+      tokens: { input: 1500, output: 70 },
+      cost_usd: 3,
+    });
     expect(readAll(claude, [init], before).result.session_use).toEqual(before);
   });
 
@@ -226,6 +234,17 @@ describe("claude reader", () => {
     expect(readAll(claude, [warning]).activities).toEqual([{ kind: "note", name: "rate_limit_event/allowed_warning" }]);
   });
 
+  it("tells the trouble from the result alone when nothing else did", () => {
+    const result = "You've hit your limit · resets 3pm (UTC)";
+    const lines = [init, done({ is_error: true, result })];
+    const read = readAll(claude, lines, null, Date.parse("2026-11-15T10:00:00Z"));
+    expect(ofKind(read.activities, "trouble")).toMatchObject([{ trouble: "quota", fatal: true }]);
+    expect(claude.judge(ending(read.result)).reason).toBe(`${result} (resets at 2026-11-15T15:00:00.000Z).`);
+    expect(
+      ofKind(readAll(claude, [init, done({ subtype: "error_max_turns", result: undefined })]).activities, "trouble"),
+    ).toEqual([]);
+  });
+
   it("tells each denied tool once, at once or at the end", () => {
     const denial = { tool_name: "Bash", tool_use_id: "t1" };
     const end = done({ permission_denials: [denial, { tool_name: "Write" }] });
@@ -250,11 +269,20 @@ describe("claude reader", () => {
       { type: "user", isReplay: true, message: { role: "user", content: "more" } },
       { type: "control_request", request: { subtype: "can_use_tool", tool_name: "Bash" } },
       { type: "brand_new", subtype: "thing" },
+      {
+        ...init,
+        mcp_servers: [
+          { name: "up", status: "connected" },
+          { name: "down", status: "failed" },
+        ],
+      },
     ];
     expect(readAll(claude, lines).activities).toEqual([
       { kind: "note", name: "message_received" },
       { kind: "permission", tool: "Bash", denied: false },
       { kind: "note", name: "brand_new/thing" },
+      { kind: "started", session: SESSION, model: "claude-x" },
+      { kind: "note", name: "mcp_failed/down" },
     ]);
   });
 });

@@ -9,10 +9,10 @@ import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission, St
 import { contentText, type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
-import { checkServers } from "./refuse.ts";
+import { checkNames } from "./refuse.ts";
 import { epochTime } from "./resets.ts";
 import { note, streamReader } from "./stream.ts";
-import { trouble } from "./trouble.ts";
+import { trouble, troubleOf } from "./trouble.ts";
 
 const PERMISSIONS: Readonly<Record<Permission, readonly string[]>> = {
   ask: ["--permission-mode", "default"],
@@ -71,7 +71,7 @@ export const claude: Driver = {
 
 function launch(request: LaunchRequest): Launch {
   const { mcp, interactive, resume, session, model, permission, prompt } = request;
-  checkServers(mcp);
+  checkNames(request);
   const argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", ...PERMISSIONS[permission]];
   if (interactive) argv.push("--input-format", "stream-json", "--replay-user-messages");
   argv.push(...(resume === null ? ["--session-id", session] : ["--resume", resume]));
@@ -115,7 +115,15 @@ function system(line: Fields, result: StreamResult, atMs: number | null): Activi
     case "init": {
       // In two-way use each message begins with one: what was finished goes on.
       result.finished = null;
-      return [{ kind: "started", session: textOf(line["session_id"]), model: textOf(line["model"]) }];
+      // It goes on without a server that it cannot reach: the only sign is here.
+      const failed = listOf(line["mcp_servers"])
+        .map(fieldsOf)
+        .filter(({ status }) => status === "failed");
+      const session = textOf(line["session_id"]);
+      return [
+        { kind: "started", session, model: textOf(line["model"]) },
+        ...failed.map(({ name }) => note("mcp_failed", name)),
+      ];
     }
     case "api_retry": {
       const attempt = `retry ${numberOf(line["attempt"]) ?? "?"} of ${numberOf(line["max_retries"]) ?? "?"}`;
@@ -217,7 +225,7 @@ function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: num
       .join("; ") ||
       null);
   const status = numberOf(line["api_error_status"]);
-  if (!ok && status !== null && result.trouble === null) {
+  if (!ok && result.trouble === null && troubleOf(said ?? "", status) !== null) {
     activities.push(trouble({ text: said ?? subtype, status, fatal: true, atMs }));
   }
   const why = ok ? null : (ENDS[subtype] ?? said ?? `it ended with ${subtype}`);

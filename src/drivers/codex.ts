@@ -17,7 +17,7 @@ import type {
 import { contentText, countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
-import { checkServers, refuseInteractive } from "./refuse.ts";
+import { checkNames, refuseInteractive } from "./refuse.ts";
 import { note, sizeOf, streamReader, subtractTokens } from "./stream.ts";
 import { trouble, troubleOf } from "./trouble.ts";
 
@@ -83,7 +83,7 @@ export const codex: Driver = {
 function launch(request: LaunchRequest): Launch {
   const { mcp, resume, model } = request;
   refuseInteractive("codex", request);
-  checkServers(mcp);
+  checkNames(request);
   const argv = ["codex", "exec", "--json", "--skip-git-repo-check", ...PERMISSIONS[request.permission]];
   argv.push("-c", "check_for_update_on_startup=false");
   if (model !== null) argv.push("--model", model);

@@ -13,7 +13,7 @@ import { lineText } from "./command.ts";
 import type { Activity, Driver, Ending, Judged, Launch, LaunchRequest, StreamReader } from "./driver.ts";
 import { at, countOf, type Fields, numberOf, textOf } from "./fields.ts";
 import { judgeExit, judgeStream } from "./judge.ts";
-import { refuseInteractive, unsupported } from "./refuse.ts";
+import { checkNames, refuseInteractive, unsupported } from "./refuse.ts";
 import { addTokens, NO_TOKENS, note, streamReader } from "./stream.ts";
 
 const PLACEHOLDERS = ["model", "session", "resume", "cwd"] as const;
@@ -93,12 +93,13 @@ export function declaredDriver(json: unknown): Driver {
 }
 
 function bad(message: string): MidwatchError {
-  return new MidwatchError("BAD_CONFIG", message, { hint: "See `drivers` in config.md." });
+  return new MidwatchError("BAD_CONFIG", message, { hint: "See docs/drivers.md." });
 }
 
 function launch(declared: Declared, request: LaunchRequest): Launch {
   const { name } = declared;
   refuseInteractive(name, request);
+  checkNames(request);
   if (request.mcp.length > 0) throw unsupported(name, "takes no MCP servers", "Configure them in the CLI itself.");
   const permission = declared.permission[request.permission];
   if (permission === undefined && request.permission !== "ask") {

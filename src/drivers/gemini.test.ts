@@ -74,6 +74,19 @@ describe("gemini reader", () => {
   });
 });
 
+describe("gemini trouble", () => {
+  it("is over when the run ends well, and a warning is none", () => {
+    const error = { type: "error", timestamp, severity: "error", message: "fetch failed" };
+    const { activities, result } = readAll(gemini, [init, error]);
+    expect(ofKind(activities, "trouble")).toMatchObject([{ trouble: "network", fatal: false }]);
+    expect(result.trouble?.trouble).toBe("network");
+    expect(readAll(gemini, [init, error, { type: "result", status: "success", stats }]).result.trouble).toBeNull();
+    expect(readAll(gemini, [{ ...error, severity: "warning" }]).activities).toEqual([
+      { kind: "note", name: "warning" },
+    ]);
+  });
+});
+
 describe("gemini judge", () => {
   it("does not take exit 0 for success without a result, as after a signal", () => {
     const cut = readAll(gemini, [init, piece("Sleeping.")]).result;

@@ -7,7 +7,7 @@ import type { Activity, Driver, Launch, LaunchRequest, Permission } from "./driv
 import { countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
-import { refuseInteractive, unsupported } from "./refuse.ts";
+import { checkNames, refuseInteractive, unsupported } from "./refuse.ts";
 import { note, streamReader } from "./stream.ts";
 import { statusIn, trouble } from "./trouble.ts";
 
@@ -84,6 +84,7 @@ export const gemini: Driver = {
 function launch(request: LaunchRequest): Launch {
   const { resume, session, model } = request;
   refuseInteractive("gemini", request);
+  checkNames(request);
   // Its settings come from the user's home, the project, or files that must belong to root: none is ours to write.
   if (request.mcp.length > 0) {
     throw unsupported(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ending, request } from "../../test/support/driver.ts";
-import { DRIVERS, driverNamed, readVersion } from "./index.ts";
+import { DRIVERS, declaredDriver, driverNamed, readVersion } from "./index.ts";
 import { pathsOf } from "./paths.ts";
 
 const WORDS = [
@@ -87,6 +87,18 @@ describe("every driver", () => {
       expect(argv.join(" ")).not.toMatch(/prompt-x|bearer-x/);
       expect(stdin).toContain("prompt-x");
       expect(argv[0]).toBe(driver.program ?? "make");
+    }
+  });
+});
+
+describe("a session to resume", () => {
+  it("cannot be an option, whatever an agent wrote into its stream", () => {
+    const own = declaredDriver({ name: "own", program: "own", args: [["--resume", "{resume}"]] });
+    for (const driver of [...DRIVERS, own].filter(({ program }) => program !== null)) {
+      for (const resume of ["--dangerously-skip-permissions", "", "a b", "../x"]) {
+        expect(() => driver.launch(request({ resume })), driver.name).toThrow(/cannot be a session/);
+      }
+      expect(driver.launch(request({ resume: "ses_A1-b" })).session).toBe("ses_A1-b");
     }
   });
 });

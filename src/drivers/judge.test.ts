@@ -26,7 +26,7 @@ describe("judge", () => {
   });
 
   it("takes the line of stderr that speaks of an error, and none of a run that was killed", () => {
-    const stderr = "starting\nError: no such session\n  try --list\n";
+    const stderr = "starting\n\u001b[91mError: \u001b[0mno such session\n  try --list\n";
     const cut = emptyResult();
     expect(judgeStream(ending(cut, { exit: { code: 1, signal: null }, stderr })).reason).toMatch(
       /: Error: no such session\.$/,

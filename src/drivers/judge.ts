@@ -2,6 +2,7 @@
  * How a run ended. Neither an exit code nor a CLI's own word is enough: CLIs exit 0 after a signal, after a broken stream or with
  * every tool denied, and say "success" of an error. So a run is `completed` only when exit and result agree.
  */
+import { stripVTControlCharacters } from "node:util";
 import { maskText } from "../core/mask.ts";
 import type { Ending, Judged } from "./driver.ts";
 
@@ -64,9 +65,9 @@ function lastWords({ exit, stderr }: Ending): string | null {
   return lines.findLast((line) => /error|fatal|invalid|cannot|not found|unknown/i.test(line)) ?? lines.at(-1) ?? null;
 }
 
-/** One line, bounded, without secrets: API errors repeat keys. */
+/** One line, bounded, without colours and secrets: API errors repeat keys. */
 function sentence(text: string): string {
-  const line = maskText(text).replaceAll(/\s+/g, " ").trim();
+  const line = maskText(stripVTControlCharacters(text)).replaceAll(/\s+/g, " ").trim();
   const cut = line.length > REASON_LENGTH ? `${line.slice(0, REASON_LENGTH - 1)}…` : line;
   const upper = cut.charAt(0).toUpperCase() + cut.slice(1);
   return /[.!?…]$/.test(upper) ? upper : `${upper}.`;

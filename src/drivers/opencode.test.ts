@@ -119,6 +119,11 @@ describe("opencode reader", () => {
     expect(opencode.judge(ending(result, { exit: { code: 1, signal: null } })).reason).toMatch(/^Slow down/);
   });
 
+  it("does not take an earlier end for the last one", () => {
+    const { result } = readAll(opencode, [step, finish("stop"), step]);
+    expect(opencode.judge(ending(result)).outcome).toBe("failed");
+  });
+
   it("fails on a last step that was cut off, and takes an exit by a tool for a failed tool", () => {
     const { result } = readAll(opencode, [step, finish("length")]);
     expect(opencode.judge(ending(result)).reason).toBe("Its last step ended with length.");

@@ -8,7 +8,7 @@ import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission } f
 import { countOf, type Fields, fieldsOf, isFields, numberOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
-import { checkServers, refuseInteractive } from "./refuse.ts";
+import { checkNames, refuseInteractive } from "./refuse.ts";
 import { addTokens, NO_TOKENS, note, streamReader } from "./stream.ts";
 import { trouble } from "./trouble.ts";
 
@@ -82,7 +82,7 @@ export const opencode: Driver = {
 function launch(request: LaunchRequest): Launch {
   const { mcp, resume, model, permission } = request;
   refuseInteractive("opencode", request);
-  checkServers(mcp);
+  checkNames(request);
   const argv = ["opencode", "run", "--format", "json", ...FLAGS[permission]];
   if (resume !== null) argv.push("--session", resume);
   if (model !== null) argv.push("--model", model);

@@ -1,9 +1,10 @@
 /** What a driver cannot do is refused before the start, with words, rather than left out in silence. */
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
-import type { LaunchRequest, McpServer } from "./driver.ts";
+import type { LaunchRequest } from "./driver.ts";
 
 const SERVER_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 
 export function unsupported(driver: string, what: string, hint: string): MidwatchError {
   return new MidwatchError("USAGE", `The driver ${driver} ${what}.`, { hint });
@@ -19,10 +20,18 @@ export function refuseInteractive(driver: string, request: LaunchRequest): void 
   }
 }
 
-/** Server names become config keys and parts of tool names in every CLI. */
-export function checkServers(servers: readonly McpServer[]): void {
+/**
+ * Server names become config keys and parts of tool names in every CLI. A session id comes from an earlier run's output, which
+ * the agent can write to: one that begins with a dash would be an option, such as the one that skips all permissions.
+ */
+export function checkNames({ mcp, resume }: LaunchRequest): void {
+  if (resume !== null && !SESSION_ID.test(resume)) {
+    throw new MidwatchError("USAGE", `${quote(resume)} cannot be a session to resume.`, {
+      hint: "Start a new run without it.",
+    });
+  }
   const seen = new Set<string>();
-  for (const { name } of servers) {
+  for (const { name } of mcp) {
     if (!SERVER_NAME.test(name)) {
       throw new MidwatchError("USAGE", `${quote(name)} cannot be the name of an MCP server.`, {
         hint: "Use letters, digits, - and _, beginning with a letter.",

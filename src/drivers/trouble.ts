@@ -23,15 +23,18 @@ const WORDS: readonly [Trouble, RegExp][] = [
   ["api_error", /api.?error|server.?error|internal error|bad gateway|service unavailable|unexpected status/i],
 ];
 
+/** An API may answer with a whole page: its first words tell. */
+const TEXT_LENGTH = 2000;
 const STATUS = /(?:status(?: code)?:?|api error:?|http|"code":|error code:?)\s*\(?([45]\d\d)\b/i;
 
 /** The kind of trouble, or null when the text speaks of none. */
 export function troubleOf(text: string, status: number | null): Trouble | null {
   const code = status ?? statusIn(text);
   const spoken = WORDS.find(([, words]) => words.test(text))?.[0] ?? null;
-  if (code === 401 || code === 403) return spoken === "quota" ? "quota" : "auth";
-  if (code === 402) return "quota";
-  if (code === 429) return spoken === "quota" ? "quota" : "rate_limit";
+  // Money that has run out comes as 400, 402, 403 or 429, whoever answers.
+  if (code === 402 || (spoken === "quota" && code !== null && code >= 400 && code < 500)) return "quota";
+  if (code === 401 || code === 403) return "auth";
+  if (code === 429) return "rate_limit";
   if (code === 529) return "overloaded";
   if (code === 503 && spoken === "overloaded") return "overloaded";
   if (code !== null && code >= 400) return "api_error";
@@ -55,7 +58,8 @@ export interface TroubleFacts {
 }
 
 export function trouble(facts: TroubleFacts): TroubleActivity {
-  const { text, fatal, atMs } = facts;
+  const { fatal, atMs } = facts;
+  const text = facts.text.slice(0, TEXT_LENGTH);
   const status = facts.status ?? statusIn(text);
   return {
     kind: "trouble",
