@@ -9,13 +9,24 @@ import { rebuildFrom } from "./folders.ts";
 /** Points of a launch, in order; tests stop a launcher at each of them. */
 export type LaunchStep = "reserved" | "folders" | "active" | "intent" | "answered";
 
+/** Points of an archive or a restore, each for the log and then for stderr; tests kill at each of them. */
+export type ArchiveStep =
+  | "checked"
+  | "index moved"
+  | "packed"
+  | "compared"
+  | "unpacked"
+  | "placed"
+  | "removed"
+  | "remembered";
+
 export interface Context {
   readonly layout: Layout;
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly registries: Registries;
-  readonly onStep?: ((step: LaunchStep) => void) | undefined;
+  readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 
 /** Rows catch up later when the write lock is not to be had at once: stop, logs and show never wait for it. */
