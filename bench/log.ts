@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, globSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { follow } from "../src/core/progress.ts";
 import { packFile } from "../src/disk/archive.ts";
 import { buildIndex } from "../src/log/build-index.ts";
 import { Log } from "../src/log/log.ts";
@@ -28,7 +29,7 @@ export async function bench(options: Options): Promise<Row[]> {
     rmSync(file);
     rmSync(`${file}.idx`);
   }
-  rows.push(...archiveRows(options));
+  rows.push(...(await archiveRows(options)));
   return rows;
 }
 
@@ -188,13 +189,16 @@ function made(source: string, i: number): string {
   return lines.join("\n");
 }
 
-function archiveRows(options: Options): Row[] {
+async function archiveRows(options: Options): Promise<Row[]> {
   const { text, from } = streams(options.quick ? 10e6 : 100e6);
   const plain = join(options.dir, "stream.jsonl");
   const packed = `${plain}.zst`;
   writeFileSync(plain, text);
   const cpu = process.cpuUsage();
-  const { bytes, packed: size } = packFile(plain, packed, () => undefined);
+  const { bytes, packed: size } = await follow(
+    packFile(plain, packed, () => undefined),
+    "packed",
+  );
   const seconds = process.cpuUsage(cpu);
   const index = join(options.dir, "stream.idx");
   const source = FileSource.open(plain) as FileSource;

@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
-import { type Context, catchUp, type LaunchStep, Registries, withReader, withWriter } from "./agent/context.ts";
+import {
+  type ArchiveStep,
+  type Context,
+  catchUp,
+  type LaunchStep,
+  Registries,
+  withReader,
+  withWriter,
+} from "./agent/context.ts";
 import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
@@ -23,6 +31,7 @@ import { type StopOptions, stop } from "./agent/stop.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
+import { follow, type Progress } from "./core/progress.ts";
 import { iso } from "./core/time.ts";
 import type { ChildRecord, Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import { layout, type RunPaths } from "./disk/layout.ts";
@@ -31,7 +40,7 @@ import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/worksp
 import { DRIVERS } from "./drivers/index.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
-import { type Progress, type Verified, verify } from "./log/verify.ts";
+import { type Verified, verify } from "./log/verify.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
@@ -48,7 +57,7 @@ export interface OpenOptions {
   config?: ConfigInput;
   cwd?: string;
   env?: Readonly<Record<string, string | undefined>>;
-  onStep?: (step: LaunchStep) => void;
+  onStep?: (step: LaunchStep | ArchiveStep) => void;
 }
 
 export interface RunRecord {
@@ -312,7 +321,7 @@ export class Workspace {
         hint: `midwatch show ${of.agent}`,
       });
     try {
-      return await verify(log, log.end(live), options.progress);
+      return await follow(verify(log, log.end(live)), "checked", options.progress);
     } finally {
       log.close();
     }
@@ -332,10 +341,10 @@ export class Workspace {
     return await archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
-  async restore(id: string, options: { run?: number | undefined } = {}): Promise<Archived> {
+  async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.#context, "restore logs");
     await reconcile(this.#context);
-    return restore(this.#context, resolveId(this.#context, id), options.run);
+    return await restore(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
   #logOf(id: string | undefined, { run, stderr }: LogOptions): LogOf {

@@ -2,8 +2,9 @@
 import { statSync } from "node:fs";
 import { MidwatchError } from "./core/errors.ts";
 import { quote } from "./core/ids.ts";
+import { follow, type Progress } from "./core/progress.ts";
 import { Log, type Read } from "./log/log.ts";
-import { type Progress, type Verified, verify } from "./log/verify.ts";
+import { type Verified, verify } from "./log/verify.ts";
 
 export type { Read };
 
@@ -35,19 +36,19 @@ export function* jsonlPage(path: string, offset: number, limit: number): Generat
   }
 }
 
-export function jsonlCount(path: string): JsonlCount {
+export async function jsonlCount(path: string, progress?: Progress): Promise<JsonlCount> {
   const log = open(path);
   try {
-    return log.counts(log.end(false));
+    return await follow(log.counts(log.end(false)), "counted", progress);
   } finally {
     log.close();
   }
 }
 
-export async function jsonlVerify(path: string, progress: Progress): Promise<Verified> {
+export async function jsonlVerify(path: string, progress?: Progress): Promise<Verified> {
   const log = open(path);
   try {
-    return await verify(log, log.end(false), progress);
+    return await follow(verify(log, log.end(false)), "checked", progress);
   } finally {
     log.close();
   }

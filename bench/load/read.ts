@@ -4,6 +4,6 @@ import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify } from "../../src/jsonl.t
 const file = process.argv[2] ?? "";
 for (const _ of jsonlTail(file, 100));
 for (const _ of jsonlPage(file, 1000, 100));
-jsonlCount(file);
-await jsonlVerify(file, () => undefined);
+await jsonlCount(file);
+await jsonlVerify(file);
 console.log(process.resourceUsage().maxRSS / 1024);

@@ -1,5 +1,6 @@
 // `scan.ts SCANNER JOB FILE [INDEX]`: does the job once and prints {seconds (CPU), rss (MB), answer}. SCANNER is kernel or
 // plain; `parse` is what people do without us: a chunk at a time, each line to a string and through JSON.parse.
+import { follow } from "../../src/core/progress.ts";
 import { buildIndex } from "../../src/log/build-index.ts";
 import { Log } from "../../src/log/log.ts";
 import { giveBack, KernelScanner, makeScanner, NEWLINE, PlainScanner } from "../../src/log/scanner.ts";
@@ -32,14 +33,14 @@ function parse(): number {
   return lines;
 }
 
-const jobs: Record<string, () => number> = {
+const jobs: Record<string, () => number | Promise<number>> = {
   count: () => log.count(0, end),
   search: () => [...search(log, "no such needle", 0, end)].length,
   index: () => buildIndex(log.source, end).length,
-  verify: () => verify(log, end).lines,
+  verify: async () => (await follow(verify(log, end), "checked")).lines,
   parse,
 };
 const before = process.cpuUsage();
-const answer = jobs[job]?.();
+const answer = await jobs[job]?.();
 const { user, system } = process.cpuUsage(before);
 console.log(JSON.stringify({ seconds: (user + system) / 1e6, rss: process.resourceUsage().maxRSS / 1024, answer }));

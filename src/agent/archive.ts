@@ -3,10 +3,10 @@
  * under another name, synced, read back and compared before it gets its name, and only then the plain file goes.
  */
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
+import { follow, type Progress, type Steps } from "../core/progress.ts";
 import { iso } from "../core/time.ts";
 import type { CleanupFact, FileReport } from "../core/types.ts";
 import { packFile, unpackFrames } from "../disk/archive.ts";
@@ -14,15 +14,18 @@ import { linkMove, makeFolder, removeFile } from "../disk/inside.ts";
 import { replace } from "../disk/replace.ts";
 import { ArchiveSource } from "../log/archive-source.ts";
 import { Log } from "../log/log.ts";
-import { type Progress, verify } from "../log/verify.ts";
+import { FileSource } from "../log/source.ts";
+import { verify } from "../log/verify.ts";
 import { leases } from "../process/keeper.ts";
-import { type Context, catchUp } from "./context.ts";
+import { type ArchiveStep, type Context, catchUp } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { locate } from "./locate.ts";
 import { logPath } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
 import { runRow, stat } from "./record.ts";
 import { writeView } from "./view.ts";
+
+const STEP_FRAMES = 8;
 
 export interface Archived {
   agent: AgentId;
@@ -32,19 +35,29 @@ export interface Archived {
   ratio: number | null;
 }
 
-export function archive(context: Context, agent: AgentId, run?: number, progress?: Progress): Archived {
+export async function archive(
+  context: Context,
+  agent: AgentId,
+  run: number | undefined,
+  progress: Progress | undefined,
+): Promise<Archived> {
   const target = endedRun(context, agent, run);
   const { layout } = context;
   makeFolder(layout.root, layout.task(target.task).archive);
-  const log = packOne(context, target, false, progress);
-  const stderr = packOne(context, target, true, progress);
+  const log = await packOne(context, target, false, progress);
+  const stderr = await packOne(context, target, true, progress);
   remember(context, target, [log.file, stderr.file]);
   return { agent, run: target.run, files: [log.file, stderr.file], ratio: log.ratio };
 }
 
-export function restore(context: Context, agent: AgentId, run?: number): Archived {
+export async function restore(
+  context: Context,
+  agent: AgentId,
+  run: number | undefined,
+  progress: Progress | undefined,
+): Promise<Archived> {
   const target = endedRun(context, agent, run);
-  const files = [false, true].map((stderr) => unpackOne(context, target, stderr));
+  const files = [await unpackOne(context, target, false, progress), await unpackOne(context, target, true, progress)];
   remember(context, target, files);
   return { agent, run: target.run, files, ratio: null };
 }
@@ -77,89 +90,80 @@ function endedRun(context: Context, agent: AgentId, asked: number | undefined): 
   };
 }
 
-function packOne(
+interface Packing {
+  file: FileReport;
+  ratio: number | null;
+}
+
+async function packOne(
   context: Context,
   target: Target,
   stderr: boolean,
   progress: Progress | undefined,
-): { file: FileReport; ratio: number | null } {
+): Promise<Packing> {
   const { layout } = context;
+  const step = stepOf(context);
   const { task, agent, run } = target;
   const { log: from, index } = logPath(layout, task, agent, run, target.newest, stderr);
   const paths = layout.run(task, agent, run);
   const name = stderr ? paths.archivedStderr : paths.archivedLog;
   const to = `${name}.zst`;
-  if (from === to)
-    return {
-      file: { path: to, action: "archived", bytes: stat(to)?.size ?? 0, sha256: null, error: null },
-      ratio: null,
-    };
-  const size = stat(from)?.size ?? 0;
-  if (size === 0)
-    return {
-      file: { path: from, action: existsSync(from) ? "kept" : "missing", bytes: size, sha256: null, error: null },
-      ratio: null,
-    };
-  if (leases([from])[0] === "held") {
-    return {
-      file: { path: from, action: "failed", bytes: size, sha256: null, error: "a process has it open for writing" },
-      ratio: null,
-    };
-  }
+  if (from === to) return unpacked({ path: to, action: "archived", bytes: stat(to)?.size ?? 0 });
+  const before = stat(from);
+  const size = before?.size ?? 0;
+  const failed = (error: string, sha256: string | null = null): Packing =>
+    unpacked({ path: from, action: "failed", bytes: size, sha256, error });
+  if (size === 0) return unpacked({ path: from, action: before ? "kept" : "missing", bytes: size });
+  if (leases([from])[0] === "held") return failed("a process has it open for writing");
   if (!stderr) {
-    if (isDamaged(from, index, target.json, progress))
-      return { file: setAside(context, from, name, size), ratio: null };
-    linkMove(layout.root, index, paths.archivedIndex);
+    if (await isDamaged(from, index, target.json, progress)) return unpacked(setAside(context, from, name, size));
+    step("checked");
+    if (target.newest) linkMove(layout.root, layout.agent(task, agent).index, paths.archivedIndex);
+    step("index moved");
   }
   const unfinished = `${name}.zst.part`;
   removeFile(layout.root, unfinished);
   const hash = createHash("sha256");
-  let done = 0;
-  const packed = packFile(from, unfinished, (bytes) => {
-    hash.update(bytes);
-    done += bytes.length;
-    progress?.(done);
-  });
+  const packed = await follow(
+    packFile(from, unfinished, (bytes) => hash.update(bytes)),
+    "packed",
+    progress,
+  );
+  step("packed");
   const sha256 = hash.digest("hex");
-  if (hashOf(unfinished) !== sha256 || stat(from)?.size !== packed.bytes) {
+  const readBack = await follow(hashOf(unfinished), "compared", progress);
+  const now = stat(from); // A restart may have moved it meanwhile, and another run's log has its name.
+  if (readBack !== sha256 || now?.size !== packed.bytes || now.ino !== before?.ino) {
     removeFile(layout.root, unfinished);
-    return {
-      file: {
-        path: from,
-        action: "failed",
-        bytes: size,
-        sha256,
-        error: "the archive did not read back as it was written",
-      },
-      ratio: null,
-    };
+    return failed("the archive did not read back as it was written", sha256);
   }
-  if (linkMove(layout.root, unfinished, to) === "exists" && hashOf(to) !== sha256) {
-    return {
-      file: {
-        path: from,
-        action: "failed",
-        bytes: size,
-        sha256,
-        error: `${basename(to)} exists and holds something else`,
-      },
-      ratio: null,
-    };
-  }
+  step("compared");
+  if (linkMove(layout.root, unfinished, to) === "exists" && (await follow(hashOf(to), "compared")) !== sha256)
+    return failed(`${basename(to)} exists and holds something else`, sha256);
+  step("placed");
   removeFile(layout.root, unfinished);
   removeFile(layout.root, from);
+  step("removed");
   return {
     file: { path: to, action: "archived", bytes: size, sha256, error: null },
     ratio: packed.packed / packed.bytes,
   };
 }
 
+function unpacked(file: Partial<FileReport> & Pick<FileReport, "path" | "action" | "bytes">): Packing {
+  return { file: { sha256: null, error: null, ...file }, ratio: null };
+}
+
+function stepOf({ onStep }: Context): (step: ArchiveStep) => void {
+  return onStep ?? (() => undefined);
+}
+
 /** Bytes that are not what the keeper saw, or lines that should be JSON and are not. A torn last line is no damage. */
-function isDamaged(path: string, index: string, json: boolean, progress: Progress | undefined): boolean {
+async function isDamaged(path: string, index: string, json: boolean, progress: Progress | undefined): Promise<boolean> {
   const log = Log.open(path, index, { type: "stdout", json });
   if (log === undefined) return false;
   try {
-    const { index: state, bad_count, partial } = verify(log, log.source.size(), progress);
+    const { index: state, bad_count, partial } = await follow(verify(log, log.source.size()), "checked", progress);
     return state === "wrong" || bad_count > (partial ? 1 : 0);
   } finally {
     log.close();
@@ -172,7 +176,13 @@ function setAside(context: Context, from: string, name: string, bytes: number): 
   return { path: to, action: "kept", bytes, sha256: null, error: "damaged: kept aside as it is, not compressed" };
 }
 
-function unpackOne(context: Context, target: Target, stderr: boolean): FileReport {
+async function unpackOne(
+  context: Context,
+  target: Target,
+  stderr: boolean,
+  progress: Progress | undefined,
+): Promise<FileReport> {
+  const step = stepOf(context);
   const { layout } = context;
   const { task, agent, run } = target;
   const paths = layout.run(task, agent, run);
@@ -194,35 +204,59 @@ function unpackOne(context: Context, target: Target, stderr: boolean): FileRepor
   try {
     removeFile(layout.root, unfinished);
     const hash = createHash("sha256");
-    unpackFrames(
+    const frames = unpackFrames(
       unfinished,
       source.frames.length,
       (i) => source.frame(i),
       (bytes) => hash.update(bytes),
       stat(packed)?.mtimeMs,
     );
-    if (linkMove(layout.root, unfinished, plain) === "exists" && stat(plain)?.size !== source.size()) {
+    await follow(frames, "unpacked", progress);
+    step("unpacked");
+    const sha256 = hash.digest("hex");
+    if (linkMove(layout.root, unfinished, plain) === "exists" && sha256 !== hashOfPlain(plain)) {
+      removeFile(layout.root, unfinished);
       return { path: plain, action: "failed", bytes: null, sha256: null, error: "another file has its name" };
     }
+    step("placed");
     removeFile(layout.root, unfinished);
     if (!stderr && target.newest) linkMove(layout.root, paths.archivedIndex, current.index);
+    step("index moved");
     removeFile(layout.root, packed);
-    return { path: plain, action: "kept", bytes: source.size(), sha256: hash.digest("hex"), error: null };
+    step("removed");
+    return { path: plain, action: "kept", bytes: source.size(), sha256, error: null };
   } finally {
     source.close();
   }
 }
 
-function hashOf(archivePath: string): string | undefined {
+/** Of what an archive holds. */
+function* hashOf(archivePath: string): Steps<string | undefined> {
   const source = ArchiveSource.open(archivePath);
   if (source === undefined) return undefined;
   try {
     const hash = createHash("sha256");
-    for (let i = 0; i < source.frames.length; i++) hash.update(source.frame(i));
+    for (const [i, { offset, bytes }] of source.frames.entries()) {
+      hash.update(source.frame(i));
+      if (i % STEP_FRAMES === STEP_FRAMES - 1) yield offset + bytes;
+    }
     return hash.digest("hex");
   } finally {
     source.close();
   }
+}
+
+/** Of a plain file that a restore left behind when it was killed; it is read in pieces. */
+function hashOfPlain(path: string): string {
+  const hash = createHash("sha256");
+  const source = FileSource.open(path);
+  const piece = Buffer.allocUnsafe(1 << 20);
+  for (let at = 0, n = 1; source !== undefined && n > 0; at += n) {
+    n = source.read(piece, at);
+    hash.update(piece.subarray(0, n));
+  }
+  source?.close();
+  return hash.digest("hex");
 }
 
 /** The cleanup fact says where each file is now; the run's phase follows from it. */
@@ -238,6 +272,7 @@ function remember(context: Context, { task, agent, run, newest }: Target, files:
   replace(paths.cleanup, `${JSON.stringify(fact)}\n`);
   catchUp(context, (registry) => registry.putRun(runRow(context.layout, task, agent, run, readFacts(paths), newest)));
   writeView(context, task);
+  stepOf(context)("remembered");
 }
 
 /** `x_stream.jsonl` in logs/ and `x_stream.3.jsonl.zst` in archive/ are the same log. */

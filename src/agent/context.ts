@@ -9,6 +9,17 @@ import { rebuildFrom } from "./folders.ts";
 /** Points of a launch, in order; tests stop a launcher at each of them. */
 export type LaunchStep = "reserved" | "folders" | "active" | "intent" | "answered";
 
+/** Points of an archive or a restore, each for the log and then for stderr; tests kill at each of them. */
+export type ArchiveStep =
+  | "checked"
+  | "index moved"
+  | "packed"
+  | "compared"
+  | "unpacked"
+  | "placed"
+  | "removed"
+  | "remembered";
+
 export interface Context {
   readonly layout: Layout;
   readonly config: Config;
@@ -17,7 +28,7 @@ export interface Context {
   readonly registries: Registries;
   /** `drivers` of midwatch.config.json, as it is. */
   readonly drivers?: unknown;
-  readonly onStep?: ((step: LaunchStep) => void) | undefined;
+  readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 
 /** Rows catch up later when the write lock is not to be had at once: stop, logs and show never wait for it. */

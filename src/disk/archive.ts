@@ -1,10 +1,13 @@
 /** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
 import { closeSync, constants as fs, fstatSync, fsyncSync, futimesSync, openSync, readSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
+import type { Steps } from "../core/progress.ts";
 import { diskFault } from "./fault.ts";
 import { writeAll } from "./replace.ts";
 
 const FRAME = 1 << 20;
+/** Packing them takes about 30 ms. */
+const STEP_FRAMES = 8;
 /** A line longer than this is cut into frames of its own: the table holds 32-bit sizes. */
 const FRAME_MAX = 64 << 20;
 const SKIPPABLE_MAGIC = 0x184d2a5e;
@@ -19,17 +22,20 @@ export interface Packed {
 }
 
 /** Packs the file at `from` into a new file at `to`. `each` sees every frame's bytes before they are packed. */
-export function packFile(from: string, to: string, each: (bytes: Buffer) => void): Packed {
+export function* packFile(from: string, to: string, each: (bytes: Buffer) => void): Steps<Packed> {
   const input = openSync(from, fs.O_RDONLY | fs.O_NOFOLLOW);
   let output: number | undefined;
   try {
     output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
     const sizes: [packed: number, bytes: number][] = [];
+    let at = 0;
     for (const bytes of frames(input)) {
       each(bytes);
       const packed = zstdCompressSync(bytes, OPTIONS);
       writeAll(output, packed);
       sizes.push([packed.length, bytes.length]);
+      at += bytes.length;
+      if (sizes.length % STEP_FRAMES === 0) yield at;
     }
     writeAll(output, seekTable(sizes));
     fsyncSync(output);
@@ -46,20 +52,22 @@ export function packFile(from: string, to: string, each: (bytes: Buffer) => void
 }
 
 /** Writes the frames of an archive to a new file, synced. */
-export function unpackFrames(
+export function* unpackFrames(
   to: string,
   count: number,
   frame: (i: number) => Buffer,
   each: (bytes: Buffer) => void,
   mtimeMs: number | undefined,
-): void {
+): Steps<void> {
   let output: number | undefined;
   try {
     output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
-    for (let i = 0; i < count; i++) {
+    for (let i = 0, at = 0; i < count; i++) {
       const bytes = frame(i);
       each(bytes);
       writeAll(output, bytes);
+      at += bytes.length;
+      if ((i + 1) % STEP_FRAMES === 0) yield at;
     }
     if (mtimeMs !== undefined) futimesSync(output, mtimeMs / 1000, mtimeMs / 1000);
     fsyncSync(output);

@@ -2,6 +2,7 @@
  * One log: its lines by number, time or from the end, as records. Nothing here holds more than a chunk and a line, whatever the
  * size; the index makes it quick, the bytes decide.
  */
+import type { Steps } from "../core/progress.ts";
 import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
 import { backward, forward, LINE_MAX, type Line, tailStart, wholeEnd } from "./lines.ts";
@@ -26,6 +27,7 @@ export type Matches = (line: Uint8Array) => boolean;
 /** Counting this much without an index takes a moment; more is not worth a line number. */
 const COUNT_MAX = 1 << 30;
 const CHUNK = 1 << 20;
+const STEP_BYTES = 64 << 20;
 
 export class Log {
   readonly source: Source;
@@ -130,14 +132,19 @@ export class Log {
   }
 
   /** Lines, and those that give a record (the empty ones do not). */
-  counts(end: number): { lines: number; records: number; bytes: number; partial: boolean } {
+  *counts(end: number): Steps<{ lines: number; records: number; bytes: number; partial: boolean }> {
     let lines = 0;
     let records = 0;
     let partial = false;
+    let told = 0;
     for (const line of forward(this.source, 0, end)) {
       lines++;
       if (!isBlank(line.bytes)) records++;
       partial = !line.whole;
+      if (line.end - told > STEP_BYTES) {
+        told = line.end;
+        yield told;
+      }
     }
     return { lines, records, bytes: end, partial };
   }

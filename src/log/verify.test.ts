@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { pick, random } from "../../test/support/random.ts";
+import { follow } from "../core/progress.ts";
 import { buildIndex } from "./build-index.ts";
 import { crc32c } from "./crc32c.ts";
 import { LineIndex } from "./line-index.ts";
@@ -41,9 +42,9 @@ describe.each<[string, Scanner | undefined]>([
   ["kernel", KernelScanner.make(CAPACITY)],
 ])("verify, %s", (_name, made) => {
   const scanner = made as Scanner;
-  const judge = (log: Log, end: number): Verified => verifyWith(scanner, log, end, () => undefined);
+  const judge = (log: Log, end: number): Promise<Verified> => follow(verifyWith(scanner, log, end), "checked");
 
-  it("says of any log what a reader of each line would say", () => {
+  it("says of any log what a reader of each line would say", async () => {
     const next = random(5);
     const near = [CHUNK - 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 7];
     const short = ["{}", '{"a":"ä"}', "", "\r", " \t", "[1", "text", '"\u00a0"', "\ufeff", "\ufeff1", '{"a":1}\r'];
@@ -56,29 +57,29 @@ describe.each<[string, Scanner | undefined]>([
       const end = next() < 0.5 ? bytes.length : Math.floor(next() * bytes.length);
       for (const json of [true, false]) {
         const log = logOf(bytes, json);
-        expect(judge(log, end)).toEqual({ ...obvious(log, end), index: "none" });
+        expect(await judge(log, end)).toEqual({ ...obvious(log, end), index: "none" });
       }
     }
   });
 
-  it("shows the first 100 bad lines and counts all", () => {
+  it("shows the first 100 bad lines and counts all", async () => {
     const log = logOf(Buffer.from("no\n{}\n".repeat(5000)), true);
-    const verified = judge(log, 30_000);
+    const verified = await judge(log, 30_000);
     expect(verified).toEqual({ ...obvious(log, 30_000), index: "none" });
     expect([verified.bad_count, verified.bad.length, verified.lines]).toEqual([5000, 100, 10_000]);
   });
 
-  it.each([0, 1, CHUNK])("judges lines up to 16 MiB and counts longer ones: %i more", (more) => {
+  it.each([0, 1, CHUNK])("judges lines up to 16 MiB and counts longer ones: %i more", async (more) => {
     const long = text(LINE_MAX + more);
     for (const line of [long, long.slice(0, -1)])
       for (const parts of [[line], [line, "\n"], ['{"a":1}\n', line, "\nno\n{}\n"]]) {
         const log = logOf(Buffer.from(parts.join("")), true);
         const end = log.source.size();
-        expect(judge(log, end)).toEqual({ ...obvious(log, end), index: "none" });
+        expect(await judge(log, end)).toEqual({ ...obvious(log, end), index: "none" });
       }
   });
 
-  it("checks every entry of the index against the bytes", () => {
+  it("checks every entry of the index against the bytes", async () => {
     const next = random(6);
     const bytes = Buffer.from(
       Array.from({ length: 9000 }, () => text(2 + Math.floor(next() * 700)))
@@ -86,27 +87,27 @@ describe.each<[string, Scanner | undefined]>([
         .concat("\n"),
     );
     const index = withCrc(buildIndex(new BufferSource(bytes), bytes.length), bytes);
-    const state = (changed: Buffer, entries: Buffer, end = changed.length): string =>
-      judge(logOf(changed, false, entries), end).index;
+    const state = async (changed: Buffer, entries: Buffer, end = changed.length): Promise<string> =>
+      (await judge(logOf(changed, false, entries), end)).index;
     expect(index.length / 32).toBe(8);
-    expect(state(bytes, index)).toBe("ok");
-    expect(state(bytes, Buffer.alloc(0))).toBe("none");
+    expect(await state(bytes, index)).toBe("ok");
+    expect(await state(bytes, Buffer.alloc(0))).toBe("none");
     const last = Number(index.readBigUInt64LE(index.length - 24));
-    expect(state(bytes, index, last)).toBe("ok");
-    expect(state(bytes, index, last - 1)).toBe("wrong");
+    expect(await state(bytes, index, last)).toBe("ok");
+    expect(await state(bytes, index, last - 1)).toBe("wrong");
     for (let i = 0; i < 40; i++) {
       const lie = Buffer.from(index);
       const at = Math.floor(next() * (index.length / 32)) * 32 + pick(next, [0, 1, 8, 9, 24, 27]);
       lie[at] = (lie[at] as number) ^ (1 << Math.floor(next() * 8));
-      expect(state(bytes, lie), `entry byte ${at}`).toBe("wrong");
+      expect(await state(bytes, lie), `entry byte ${at}`).toBe("wrong");
       const damaged = Buffer.from(bytes);
       const place = Math.floor(next() * last);
       damaged[place] = (damaged[place] as number) ^ (1 << Math.floor(next() * 8));
-      expect(state(damaged, index), `byte ${place}`).toBe("wrong");
+      expect(await state(damaged, index), `byte ${place}`).toBe("wrong");
     }
     const longer = Buffer.concat([bytes, Buffer.alloc((64 << 20) + 1000, `${text(999)}\n`)]);
-    expect(state(longer, index)).toBe("stale");
-    expect(state(bytes, Buffer.concat([index, index.subarray(0, 32)]))).toBe("wrong");
+    expect(await state(longer, index)).toBe("stale");
+    expect(await state(bytes, Buffer.concat([index, index.subarray(0, 32)]))).toBe("wrong");
   });
 });
 
@@ -121,12 +122,12 @@ function withCrc(index: Buffer, bytes: Buffer): Buffer {
   return index;
 }
 
-it("verify tells how far it is, and stops where a shrunken file ends", () => {
+it("verify tells how far it is, and stops where a shrunken file ends", async () => {
   const bytes = Buffer.alloc(200 << 20, '{"a":1}\n');
   const told: number[] = [];
-  const verified = verify(logOf(bytes, true), bytes.length, (at) => told.push(at));
+  const verified = await follow(verify(logOf(bytes, true), bytes.length), "checked", (at) => told.push(at));
   expect([verified.ok, verified.lines, told.length]).toEqual([true, bytes.length / 8, 3]);
-  expect(verify(logOf(Buffer.from("1\n2"), true), 100)).toMatchObject({
+  expect(await follow(verify(logOf(Buffer.from("1\n2"), true), 100), "checked")).toMatchObject({
     lines: 2,
     partial: true,
     ok: true,

@@ -1,9 +1,10 @@
 /** Is a log sound? Every line (JSON where JSON is expected), the torn tail, and the index entry by entry against the bytes. */
+import type { Steps } from "../core/progress.ts";
 import type { IndexEntry, LineIndex } from "./line-index.ts";
 import { LINE_MAX } from "./lines.ts";
 import type { Log } from "./log.ts";
 import { toRecord } from "./record.ts";
-import { NEWLINE, type Scanner, withScanner } from "./scanner.ts";
+import { giveBack, makeScanner, NEWLINE, type Scanner } from "./scanner.ts";
 
 interface BadLine {
   line_number: number;
@@ -23,24 +24,27 @@ export interface Verified {
   index: "ok" | "stale" | "wrong" | "none";
 }
 
-export type Progress = (bytes: number) => void;
-
 const BAD_SHOWN = 100;
 const CHUNK = 512 << 10;
-const PROGRESS_BYTES = 64 << 20;
+const STEP_BYTES = 64 << 20;
 /** An index that ends further back than this was left behind: its keeper is gone, or the file grew without one. */
 const STALE_BYTES = 64 << 20;
 
 /** `end`: of a living run only its whole lines. */
-export function verify(log: Log, end: number, progress: Progress = () => undefined): Verified {
-  return withScanner(CHUNK + LINE_MAX + CHUNK, (scanner) => verifyWith(scanner, log, end, progress));
+export function* verify(log: Log, end: number): Steps<Verified> {
+  const scanner = makeScanner(CHUNK + LINE_MAX + CHUNK);
+  try {
+    return yield* verifyWith(scanner, log, end);
+  } finally {
+    giveBack(scanner);
+  }
 }
 
 /**
  * One pass, a chunk at a time. Chunks are read at CHUNK, on a page; the line that a chunk leaves unfinished is moved to just
  * before it. A line that fills more than a chunk grows behind it, up to LINE_MAX; pages that no long line touches cost nothing.
  */
-export function verifyWith(scanner: Scanner, log: Log, end: number, progress: Progress): Verified {
+export function* verifyWith(scanner: Scanner, log: Log, end: number): Steps<Verified> {
   const { bytes } = scanner;
   const lines = new LineCheck(scanner, log);
   const index = new IndexCheck(log.index, end);
@@ -65,9 +69,9 @@ export function verifyWith(scanner: Scanner, log: Log, end: number, progress: Pr
       start = CHUNK;
       filled = CHUNK;
     }
-    if (at - told > PROGRESS_BYTES) {
+    if (at - told > STEP_BYTES) {
       told = at;
-      progress(told);
+      yield told;
     }
   }
   const partial = filled > start || lines.tooLong;

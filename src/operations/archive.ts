@@ -30,8 +30,7 @@ export const archive: Operation = operation({
   input,
   changes: true,
   examples: ["midwatch archive build-1"],
-  run: (context, { agent, run }) =>
-    workspaceOf(context).archive(agent, { run, progress: bytesDone(context, "packed") }),
+  run: (context, { agent, run }) => workspaceOf(context).archive(agent, { run, progress: bytesDone(context) }),
   render,
   exitCode: failed,
   next: ({ agent }) => `midwatch restore ${agent}`,
@@ -44,7 +43,7 @@ export const restore: Operation = operation({
   input,
   changes: true,
   examples: ["midwatch restore build-1"],
-  run: (context, { agent, run }) => workspaceOf(context).restore(agent, { run }),
+  run: (context, { agent, run }) => workspaceOf(context).restore(agent, { run, progress: bytesDone(context) }),
   render,
   exitCode: failed,
 });

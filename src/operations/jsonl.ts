@@ -53,7 +53,7 @@ const counted = operation({
   input: z.strictObject({ file }),
   changes: false,
   examples: ["midwatch jsonl count big.jsonl"],
-  run: (context, input) => jsonlCount(resolve(context.cwd, input.file)),
+  run: (context, input) => jsonlCount(resolve(context.cwd, input.file), bytesDone(context)),
   render: ({ lines, records, bytes, partial }) =>
     `${lines} lines, ${records} records, ${bytes} bytes${partial ? ", the last line is unfinished" : ""}`,
 });
@@ -65,7 +65,7 @@ const verified = operation({
   input: z.strictObject({ file }),
   changes: false,
   examples: ["midwatch jsonl verify big.jsonl"],
-  run: (context, input) => jsonlVerify(resolve(context.cwd, input.file), bytesDone(context, "checked")),
+  run: (context, input) => jsonlVerify(resolve(context.cwd, input.file), bytesDone(context)),
   render: renderVerified,
   exitCode: ({ ok }) => (ok ? 0 : 1),
 });

@@ -1,11 +1,8 @@
-import { setImmediate as breathe } from "node:timers/promises";
+import type { Progress } from "../core/progress.ts";
 import { formatSize } from "../core/size.ts";
 import type { Context } from "./operation.ts";
 
 /** Tells how far long work has come. */
-export function bytesDone(context: Context, what: string): (bytes: number) => Promise<void> {
-  return async (bytes) => {
-    context.progress(`${formatSize(bytes)} ${what}`);
-    await breathe();
-  };
+export function bytesDone(context: Context): Progress {
+  return (bytes, done) => context.progress(`${formatSize(bytes)} ${done}`);
 }

@@ -9,7 +9,6 @@ import { campaign, type Report } from "./report.ts";
 const AT_ONCE = 3;
 /** After so many everything that is opened once and kept has been opened. */
 const WARM_UP = 10;
-const MIB = 1 << 20;
 /** A child that left its parent's session, and a file in the run's own folder for temporary files. */
 const SCRIPT = 'echo begun; echo x >"$TMPDIR/file"; setsid sleep 300 & echo done';
 
@@ -24,14 +23,12 @@ export function cycles(count: number, seed: number): Promise<Report> {
     try {
       await run(WARM_UP);
       const before = await settled(lab, TMPDIR);
-      const rss = process.memoryUsage.rss();
       await run(count);
       const after = await settled(lab, TMPDIR);
       for (const [what, value] of Object.entries(after)) {
         figures[what] = value;
         if (value > (before[what] ?? 0)) fail(`${what}: ${before[what]} before, ${value} after`);
       }
-      figures["MiB more"] = Math.round((process.memoryUsage.rss() - rss) / MIB);
     } finally {
       await lab.end();
     }

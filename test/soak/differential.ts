@@ -66,7 +66,7 @@ export function differential(count: number, seed = 1): Promise<Report> {
         check("tail", bytesOf(jsonlTail(file, n)).equals(tool("tail", "-n", String(n), file)));
         const sed = n === 0 ? Buffer.alloc(0) : tool("sed", "-n", `${from + 1},${from + n}p`, file);
         check("page", bytesOf(jsonlPage(file, from, n)).equals(sed));
-        const { lines, bytes: size, partial } = jsonlCount(file);
+        const { lines, bytes: size, partial } = await jsonlCount(file);
         check(
           "count",
           lines - (partial ? 1 : 0) === Number.parseInt(tool("wc", "-l", file).toString(), 10) && size === bytes.length,

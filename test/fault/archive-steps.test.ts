@@ -1,0 +1,75 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { ArchiveStep } from "../../src/agent/context.ts";
+import { lab } from "../support/lab.ts";
+import { ended, supportFile } from "../support/workspace.ts";
+
+type Verb = "archive" | "restore";
+/** In their order, first for the log and then for stderr, which has no index. */
+const STEPS: readonly [Verb, readonly (readonly [ArchiveStep, nth: number])[]][] = [
+  [
+    "archive",
+    [
+      ["checked", 1],
+      ["index moved", 1],
+      ...(["packed", "compared", "placed", "removed"] as const).flatMap((step) => [
+        [step, 1] as const,
+        [step, 2] as const,
+      ]),
+      ["remembered", 1],
+    ],
+  ],
+  [
+    "restore",
+    [
+      ...(["unpacked", "placed", "index moved", "removed"] as const).flatMap((step) => [
+        [step, 1] as const,
+        [step, 2] as const,
+      ]),
+      ["remembered", 1],
+    ],
+  ],
+];
+
+it.each(STEPS)(
+  "R-000.27, R-004.1: %s killed -9 at each of its steps: the log is whole, the next call finishes the work",
+  async (verb, steps) => {
+    const at = lab();
+    const { agent, task, log } = await at.sh('seq -f "line %.0f of some length" 100000; seq 1 50000 >&2; printf torn');
+    await at.workspace.wait([agent]);
+    const wanted = [await at.raw(agent), await at.raw(agent, { stderr: true })];
+    const printed = async (): Promise<boolean[]> => [
+      (await at.raw(agent)).equals(wanted[0] as Buffer),
+      (await at.raw(agent, { stderr: true })).equals(wanted[1] as Buffer),
+    ];
+    const archived = (): string[] => readdirSync(join(at.root, task, "archive")).sort();
+    const names = { archive: ["_stderr.1.log.zst", "_stream.1.idx", "_stream.1.jsonl.zst"], restore: [] };
+    const over = async (done: Verb): Promise<void> => {
+      expect(await printed(), done).toEqual([true, true]);
+      expect(archived(), done).toEqual(names[done].map((name) => agent + name));
+      expect(existsSync(log)).toBe(done === "restore");
+      expect(readdirSync(join(log, "..")).filter((name) => name.endsWith(".part"))).toEqual([]);
+      expect(await at.workspace.verify(agent), done).toMatchObject({ ok: true, index: "ok", partial: true });
+      expect((await at.workspace.show(agent)).phase).toBe(done === "archive" ? "archived" : "drained");
+    };
+    for (const [step, nth] of steps) {
+      if (verb === "restore") await at.workspace.archive(agent);
+      const { signal, stderr } = await ended(
+        at.node(supportFile("archive-at.ts"), at.root, verb, agent, step, String(nth)),
+      );
+      expect(signal, `${step} ${nth}: ${stderr}`).toBe("SIGKILL");
+      expect(await printed(), `killed at ${step} ${nth}`).toEqual([true, true]);
+      const { files } = await at.workspace[verb](agent);
+      expect(
+        files.map(({ action }) => action),
+        `after ${step} ${nth}`,
+      ).not.toContain("failed");
+      await over(verb);
+      if (verb === "archive") {
+        await at.workspace.restore(agent);
+        await over("restore");
+      }
+    }
+  },
+);
