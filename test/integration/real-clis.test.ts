@@ -74,12 +74,14 @@ describe.each(["claude", "codex"] as const)("%s, the real one", (cli) => {
     async () => {
       const speech = Array.from({ length: 20_000 }, (_, i) => `word${i}`).join(" ");
       const trial = await startCli(lab(), api, cli, { steps: [...WORKS.slice(0, -1), { say: speech }] }, { mcp: true });
-      expect(await over(trial)).toMatchObject({ phase: "drained", outcome: "completed", exit: { code: 0 } });
+      const shown = await over(trial);
+      expect(shown).toMatchObject({ phase: "drained", outcome: "completed", reason: null, exit: { code: 0 } });
       expect(readFileSync(join(trial.work, "result.txt"), "utf8")).toBe("one\ntwo\n");
       expect(await wrongAtEnd(trial)).toEqual([]);
       const log = readFileSync(trial.record.log, "utf8");
       expect(log).toContain(speech);
       expect(OWN_USAGE[cli](log)).toEqual(api.usage(trial.scenario));
+      expect(shown?.tokens).toEqual(OWN_USAGE[cli](log));
       expect(api.steps(trial.scenario).map(({ step }) => step)).toEqual([0, 1, 2, 3]);
     },
     TIMEOUT_MS,

@@ -76,9 +76,6 @@ const CASES: Readonly<Record<string, Case>> = {
   killed: inTool("failed", toMain("SIGKILL")),
 };
 
-/** A CLI's own idea of an end: it exits with 0 when it is terminated. */
-const EXCEPTIONS: Readonly<Record<string, Outcome>> = { "gemini terminated": "completed" };
-
 interface Wishes {
   /** Keep the streams as fixtures. */
   record?: boolean;
@@ -126,7 +123,7 @@ async function trial(api: ModelApi, cli: CliName, name: string, say: (what: stri
     const { agent } = run.record;
     await act?.(run, api);
     const [waited] = await lab.workspace.wait([agent], { timeoutMs: PATIENCE_MS });
-    const wanted = waited?.outcome === null ? "stopped" : (EXCEPTIONS[`${cli} ${name}`] ?? outcome);
+    const wanted = waited?.outcome === null ? "stopped" : outcome;
     if (waited?.outcome === null) await stop(run);
     const over = await lab.workspace.show(agent);
     if (over.outcome !== wanted) say(`${over.outcome} instead of ${wanted}`);

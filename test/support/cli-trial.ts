@@ -46,14 +46,14 @@ export async function startCli(
   writeFileSync(pids, "");
   const name = basename(lab.folder);
   const server = [process.execPath, supportFile("stubborn-mcp.ts"), pids] as const;
-  const { argv, env } = cliCommand(cli, {
+  const { args, env } = cliCommand(cli, {
     home,
     url: api.play(name, scenario),
-    prompt: "Do what the script says",
     mcp: mcp ? { stubborn: server } : {},
   });
   const options = ["--json", "--workspace", lab.root, "--cwd", work, "--name", cli, "--grace", "1s", "--tier", tier];
-  const { code, stdout, stderr } = await midwatch(work, ["run", ...options, "--", ...argv], env);
+  const driver = ["--driver", cli, "--permission", "all", "Do what the script says"];
+  const { code, stdout, stderr } = await midwatch(work, ["run", ...options, ...driver, "--", ...args], env);
   if (code !== 0) throw new Error(`run ended with ${code}: ${stderr}`);
   return { cli, lab, scenario: name, work, record: JSON.parse(stdout) as RunRecord, lives: () => livesIn(pids) };
 }

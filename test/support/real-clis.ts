@@ -36,14 +36,13 @@ export interface CliRun {
   home: string;
   /** The scripted model. */
   url: string;
-  prompt: string;
   /** Stdio MCP servers by name. */
   mcp?: Readonly<Record<string, readonly [command: string, ...args: string[]]>>;
 }
 
-/** What `midwatch run -- ARGV` needs. */
+/** What `midwatch run --driver NAME PROMPT -- ARGS` needs. */
 export interface CliCommand {
-  argv: string[];
+  args: string[];
   env: Record<string, string>;
 }
 
@@ -55,7 +54,7 @@ export function cliCommand(name: CliName, run: CliRun): CliCommand {
   const program = cliProgram(name);
   const path = [dirname(program), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
   return {
-    argv: [program, ...args],
+    args,
     env: { PATH: path, HOME: run.home, LANG: "C.UTF-8", TERM: "dumb", ...env },
   };
 }
@@ -63,11 +62,8 @@ export function cliCommand(name: CliName, run: CliRun): CliCommand {
 type Setup = (run: CliRun) => { args: string[]; env: Record<string, string> };
 
 const SETUPS: Readonly<Record<CliName, Setup>> = {
-  claude: ({ url, prompt, mcp = {} }) => ({
-    args: [
-      ...["-p", prompt, "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"],
-      ...["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers: commandAndArgs(mcp) })],
-    ],
+  claude: ({ url, mcp = {} }) => ({
+    args: ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers: commandAndArgs(mcp) })],
     env: {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: TEST_KEY,
@@ -75,25 +71,22 @@ const SETUPS: Readonly<Record<CliName, Setup>> = {
       DISABLE_AUTOUPDATER: "1",
       CLAUDE_CODE_MAX_RETRIES: "2",
       API_TIMEOUT_MS: "20000",
-      // Tools of MCP servers from the first request on, and offered by name.
-      MCP_CONNECTION_NONBLOCKING: "0",
+      // Tools of MCP servers are offered by name.
       ENABLE_TOOL_SEARCH: "false",
-      // Without it the root user may not skip permissions.
-      IS_SANDBOX: "1",
     },
   }),
-  codex: ({ home, url, prompt, mcp = {} }) => {
+  codex: ({ home, url, mcp = {} }) => {
     const servers = Object.entries(mcp).map(
       ([name, [command, ...args]]) =>
         `[mcp_servers.${name}]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\nrequired = true\n`,
     );
     writeFileSync(join(home, "config.toml"), CODEX_CONFIG.replace("URL", url) + servers.join(""));
     return {
-      args: ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
+      args: [],
       env: { CODEX_HOME: home, MODEL_KEY: TEST_KEY },
     };
   },
-  opencode: ({ url, prompt, mcp = {} }) => {
+  opencode: ({ url, mcp = {} }) => {
     const local = Object.entries(mcp).map(([name, command]) => [name, { type: "local", command, enabled: true }]);
     const config = {
       model: "scripted/model",
@@ -110,7 +103,7 @@ const SETUPS: Readonly<Record<CliName, Setup>> = {
       },
     };
     return {
-      args: ["run", "--format", "json", prompt],
+      args: [],
       env: {
         OPENCODE_CONFIG_CONTENT: JSON.stringify(config),
         OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -120,7 +113,7 @@ const SETUPS: Readonly<Record<CliName, Setup>> = {
       },
     };
   },
-  gemini: ({ home, url, prompt, mcp = {} }) => {
+  gemini: ({ home, url, mcp = {} }) => {
     const settings = {
       security: { auth: { selectedType: "gemini-api-key" } },
       general: { enableAutoUpdate: false, maxAttempts: 3 },
@@ -131,9 +124,8 @@ const SETUPS: Readonly<Record<CliName, Setup>> = {
     mkdirSync(join(home, ".gemini"), { recursive: true });
     writeFileSync(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
     return {
-      args: ["-p", prompt, "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust", "-m", "gemini-2.5-pro"],
-      // One process: by default it starts itself again as a child and swallows the signals meant for that.
-      env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: TEST_KEY, GEMINI_CLI_NO_RELAUNCH: "true" },
+      args: ["-m", "gemini-2.5-pro"],
+      env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: TEST_KEY },
     };
   },
 };
