@@ -62,7 +62,7 @@ describe("recorded streams of the real CLIs", () => {
       expect(result.session).not.toBeNull();
       expect(activities.some(({ kind: what }) => what === "tool")).toBe(true);
     }
-    if (kind === "quota" && cli !== "gemini")
-      expect(result.trouble?.resets_at ?? null).toBe("2030-01-01T00:00:00.000Z");
+    // Codex does not print what the API says of it.
+    if (kind === "quota" && cli !== "codex") expect(result.trouble?.resets_at).toBe("2030-01-01T00:00:00.000Z");
   });
 });
