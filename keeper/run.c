@@ -271,7 +271,7 @@ bool run_identify(Run *run) {
     snprintf(path, sizeof path, "%.*s", (int)strcspn(leaf + 10, "\""), leaf + 10);
     const char *last = strrchr(path, '/');
     run->cgroup.joined = last && strncmp(last, "/mw-", 4) == 0 && strcmp(last + 4, run->nonce) == 0 && cgroup_open(&run->cgroup, path);
-  } else if (!start) run->cgroup.joined = cgroup_find(&run->cgroup, run->nonce); /* killed before it could tell */
+  } else if (same_boot) run->cgroup.joined = cgroup_find(&run->cgroup, run->nonce); /* killed before it could tell, or its facts were deleted */
   free(claim);
   free(start);
   free(intent);

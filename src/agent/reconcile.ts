@@ -20,6 +20,7 @@ import { type Facts, isHere, readFacts } from "./facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
 import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
+import { isForgotten, remakeFacts } from "./remake.ts";
 import { isLaunchOverdue, isOverdue } from "./state.ts";
 import { writeView } from "./view.ts";
 
@@ -37,12 +38,17 @@ export async function reconcile(context: Context, nowMs: number = monoMs()): Pro
     runs.set(`${agent.id}.${run.run}`, { task: agent.task, agent: agent.id, run: run.run });
   for (const active of activeRuns(context)) runs.set(`${active.agent}.${active.run}`, active);
   const rows = new Map(known.map(({ run }) => [`${run.agent}.${run.run}`, run]));
+  const listed = new Map(known.map((entry) => [`${entry.run.agent}.${entry.run.run}`, entry]));
   const observed: Observed[] = [];
   const unborn: RunName[] = [];
   for (const [name, one] of runs) {
     const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
     let facts = readFacts(paths);
+    const entry = listed.get(name);
+    const remade = isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
+    if (remade === undefined) continue; // Nobody could look: it stays as it is.
+    if (remade) facts = readFacts(paths);
     if (!facts.intent && (!facts.claim || facts.claim.by === "launcher")) {
       if (facts.claim || isUnborn(context, one, rows.get(name), nowMs)) unborn.push(one);
       continue;
@@ -82,7 +88,7 @@ async function takeUpLost(context: Context, observed: readonly Observed[]): Prom
     context.layout.root,
     here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: context.layout.run(task, agent, run).dir })),
   );
-  for (const [i, { row }] of here.entries()) row.alive = members[i] ?? null;
+  for (const [i, { row }] of here.entries()) row.alive = members[i]?.map(({ pid, name }) => ({ pid, name })) ?? null;
   await Promise.all(lost.map(({ facts }) => adopt(context, facts)));
 }
 

@@ -16,6 +16,7 @@ import { assertProgram, compose } from "./compose.ts";
 import { type Context, withReader, withWriter } from "./context.ts";
 import { assertCommand, assertFolder } from "./find-command.ts";
 import { type Launched, launch } from "./launch.ts";
+import { limitsOf } from "./limits.ts";
 
 export interface StartOptions {
   /** The command, for the driver `command`. */
@@ -113,14 +114,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       labels: [...(options.labels ?? [])],
       queued: options.queue ?? false,
       capability: "",
-      limits: {
-        output_bytes: config.output_limit,
-        wall_ms: config.wall_limit,
-        idle_ms: config.idle_limit,
-        tokens: config.token_limit,
-        cost_usd: config.cost_limit,
-      },
-      limit_policy: config.limit_policy,
+      ...limitsOf(config),
       disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
       sync: config.sync,
       grace_ms: config.grace,

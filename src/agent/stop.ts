@@ -3,7 +3,7 @@
  * not verified. The same code runs for one agent, for a hundred, and for one that ended long ago.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { toMidwatchError } from "../core/errors.ts";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { ClaimFact, LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
@@ -20,6 +20,7 @@ import { type Located, locate } from "./locate.ts";
 import { hasEnded, phaseNow } from "./observe.ts";
 import { reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
+import { isForgotten, remakeFacts } from "./remake.ts";
 import { writeView } from "./view.ts";
 
 export interface StopOptions {
@@ -65,7 +66,7 @@ function isLive(context: Context, agent: AgentId): boolean {
 
 async function stopOne(context: Context, agent: AgentId, options: StopOptions): Promise<Report> {
   const begun = performance.now();
-  const found = locate(context, agent);
+  const found = locateRemade(context, agent);
   const alreadyStopped = hasEnded(found.facts);
   let problem: string | undefined;
   if (!alreadyStopped) {
@@ -78,6 +79,17 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   const tookMs = Math.round(performance.now() - begun);
   await keepersGone(found.paths);
   return await report(context, found, options, { alreadyStopped, tookMs, problem });
+}
+
+/** Of a run whose folder is gone nothing may be concluded before its processes were looked for. */
+function locateRemade(context: Context, agent: AgentId): Located {
+  const found = locate(context, agent);
+  const remade = isForgotten(found.facts, found.listed) ? remakeFacts(context, found.listed) : false;
+  if (remade === undefined)
+    throw new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
+      hint: "`midwatch doctor` checks the keeper.",
+    });
+  return remade ? locate(context, agent) : found;
 }
 
 /** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
