@@ -172,6 +172,7 @@ export interface ListRecord {
 export interface ShowRecord extends ListRecord {
   runs: RunSummary[];
   files: TrackedFile[];
+  cleanup_failures: CleanupFailure[];
 }
 
 /** What a stop or a cleanup did and what is left: `stop --json`. */
@@ -330,6 +331,17 @@ export interface DoneFact {
   ended_at: string;
 }
 
+/** A step of a cleanup that did not succeed; `reap` tries it again. */
+export interface CleanupFailure {
+  path: string;
+  step: "delete" | "archive";
+  error: string;
+  tries: number;
+  /** Of the first and of the last try. */
+  since: string;
+  at: string;
+}
+
 /** cleanup.json */
 export interface CleanupFact {
   /** Null for drivers that read nothing from the stream. */
@@ -337,4 +349,9 @@ export interface CleanupFact {
   files: FileReport[];
   freed_bytes: number;
   at: string;
+  failures?: CleanupFailure[];
+  /** Its logs were archived, or there was nothing in them. */
+  archived_at?: string;
+  /** A person brought the plain log back. */
+  restored_at?: string;
 }

@@ -38,6 +38,32 @@ interface Folder {
   at(name: string): string;
 }
 
+/**
+ * Gives `act` another path to the same entry, one that cannot be led elsewhere: the folder that holds it is open, reached
+ * without a link, while `act` works. With `make` the folders on the way are made. Errors name the path that was asked for.
+ */
+export function anchored<T>(root: string, path: string, act: (path: string) => T, make = false): T {
+  const names = split(root, path);
+  const name = names.pop();
+  if (name === undefined) throw unsafe(path, "is the workspace itself");
+  const folder = walk(root, names, make);
+  const safe = folder.at(name);
+  try {
+    return act(safe);
+  } catch (error) {
+    if (!(error instanceof MidwatchError) || !error.message.includes(safe)) throw error;
+    const { code, hint, retryable, data, cause } = error;
+    throw new MidwatchError(code, error.message.replaceAll(safe, path), {
+      hint,
+      retryable,
+      data: { ...data, path },
+      cause,
+    });
+  } finally {
+    closeSync(folder.fd);
+  }
+}
+
 /** Throws UNSAFE_PATH unless `path` lies below `root` and no existing component of it, `root` included, is a link. */
 export function assertInside(root: string, path: string): void {
   const names = split(root, path);
@@ -58,6 +84,20 @@ export function assertInside(root: string, path: string): void {
 /** Makes a folder and those above it up to the root, each 0700. */
 export function makeFolder(root: string, path: string): void {
   closeSync(walk(root, split(root, path), true).fd);
+}
+
+/** The names in a folder; none when it is not there. */
+export function namesIn(root: string, path: string): string[] {
+  let folder: Folder | undefined;
+  try {
+    folder = walk(root, split(root, path), false);
+    return readdirSync(folder.at("."));
+  } catch (error) {
+    if (errno(error) === "ENOENT") return [];
+    throw diskFault(error, path);
+  } finally {
+    if (folder !== undefined) closeSync(folder.fd);
+  }
 }
 
 /** Removes one file, or a link itself. False when there was none. */

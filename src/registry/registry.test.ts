@@ -44,6 +44,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     session: null,
     queued: 0,
     turn_at: null,
+    archive_from: null,
     ...more,
   };
 }

@@ -55,6 +55,8 @@ export interface RunRow {
   queued: number;
   /** When its turn came; null for runs that never waited. */
   turn_at: string | null;
+  /** When the age of its plain log begins to count; null when there is nothing to archive. */
+  archive_from: string | null;
 }
 
 export interface FileRow extends TrackedFile {
@@ -115,6 +117,7 @@ const RUN = [
   "session",
   "queued",
   "turn_at",
+  "archive_from",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",
