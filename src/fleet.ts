@@ -19,15 +19,18 @@ import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
 import { hasEnded } from "./agent/observe.ts";
+import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
 import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
+import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
-import { agentRow, listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
+import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
 import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
 import { checkStart, putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
+import { trackedFiles } from "./agent/tracked.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
@@ -44,7 +47,9 @@ import { type Verified, verify } from "./log/verify.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
+export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
+export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {
@@ -78,15 +83,6 @@ export interface WaitOptions {
   any?: boolean | undefined;
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
-}
-
-export interface ReapRecord {
-  agent: AgentId;
-  run: number;
-  phase: Phase;
-  alive: number;
-  action: "listed" | "stopped" | "settled" | "failed";
-  report?: Report;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -246,7 +242,8 @@ export class Workspace {
     return {
       ...listRecord({ agent: listed.agent, run }),
       runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
-      files: trackedFiles(paths, task, agent),
+      files: trackedFiles(paths, { task, agent, run: run.run }),
+      cleanup_failures: facts.cleanup?.failures ?? [],
       children: this.#below(agent, observed),
     };
   }
@@ -338,7 +335,7 @@ export class Workspace {
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.#context, "archive logs");
     await reconcile(this.#context);
-    return await archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
+    return archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
   async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
@@ -361,29 +358,26 @@ export class Workspace {
     return of;
   }
 
-  /** Settles every run whose facts and row differ; with `lost`, ends runs that lost their keeper and live on. */
-  async reap(
-    options: { dryRun?: boolean | undefined; lost?: boolean | undefined; graceMs?: number | undefined } = {},
-  ): Promise<ReapRecord[]> {
+  /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
+  reap(options: ReapOptions = {}): Promise<ReapRecord[]> {
     if (options.lost) assertPerson(this.#context, "end lost runs");
-    const before = new Map(
-      withReader(this.#context, (registry) => registry.list()).map(({ run }) => [`${run.agent}.${run.run}`, run.phase]),
-    );
-    if (!options.dryRun) this.rebuild();
-    const observed = await reconcile(this.#context);
-    const records: ReapRecord[] = [];
-    for (const { agent, run, row } of observed) {
-      const base = { agent, run, phase: row.phase, alive: row.alive?.length ?? 0 };
-      if (row.phase === "lost" && row.alive?.length) {
-        if (options.lost && !options.dryRun) {
-          const [report] = await stop(this.#context, [agent], { graceMs: options.graceMs, reason: "reap --lost" });
-          if (report) records.push({ ...base, action: report.verified ? "stopped" : "failed", report });
-        } else records.push({ ...base, action: "listed" });
-      } else if (before.get(`${agent}.${run}`) !== row.phase || row.phase === "lost") {
-        records.push({ ...base, action: options.dryRun ? "listed" : "settled" });
-      }
-    }
-    return records;
+    return reap(this.#context, options);
+  }
+
+  /** The steps of cleanups that failed and wait for `reap`. */
+  failures(): FailureRecord[] {
+    return failures(this.#context);
+  }
+
+  /** Takes ended agents away, to the trash first. */
+  prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "prune");
+    return prune(this.#context, options);
+  }
+
+  undoPrune(id?: string): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "bring back what was pruned");
+    return undoPrune(this.#context, id);
   }
 
   /** The rounds of `midwatch up`. */

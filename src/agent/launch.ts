@@ -7,10 +7,12 @@ import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import type { IntentFact, StartFact } from "../core/types.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
-import { createExclusive, readJson, replace, replaceFast } from "../disk/replace.ts";
+import { readJson } from "../disk/replace.ts";
+import { createInside, replaceFastInside, replaceInside } from "../disk/write-inside.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
 import type { AgentRow, RunRow } from "../registry/registry.ts";
+import { audit } from "./audit.ts";
 import type { Composed } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
 import { readFacts } from "./facts.ts";
@@ -46,9 +48,9 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     makeFolder(layout.root, paths.dir);
     step("folders");
     writeInput(context, plan);
-    createExclusive(layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
+    createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
-    replace(paths.intent, `${JSON.stringify(plan.intent)}\n`);
+    replaceInside(layout.root, paths.intent, `${JSON.stringify(plan.intent)}\n`);
     step("intent");
   } catch (error) {
     undo(context, plan.intent);
@@ -81,7 +83,15 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   context.onStep?.("answered");
   const row = runRow(layout, task, agent, run, readFacts(paths), true);
   const started = "start" in answer ? answer.start : undefined;
-  replaceFast(layout.agent(task, agent).deploy, `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`);
+  if (started?.main) {
+    const data = { run, driver: plan.intent.driver, pid: started.main.pid };
+    audit(context, [{ type: "agent.started", content: `${agent} started (run ${run})`, task, agent, data }]);
+  }
+  replaceFastInside(
+    layout.root,
+    layout.agent(task, agent).deploy,
+    `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`,
+  );
   catchUp(context, (registry) => registry.putRun(row, agentRow(plan.intent)));
   writeView(context, task);
   return { row, start: started, problem: problemOf(answer, plan.intent) };
@@ -111,9 +121,13 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
 /** What the agent reads, and the files that only it may read. */
 export function writeInput(context: Context, { intent, input, files }: Composed): void {
   const text = input ?? intent.prompt;
-  if (text !== null) replace(context.layout.agent(intent.task, intent.agent).prompt, text);
+  if (text !== null) replaceInside(context.layout.root, context.layout.agent(intent.task, intent.agent).prompt, text);
   for (const { name, content } of files)
-    replace(join(context.layout.run(intent.task, intent.agent, intent.run).dir, name), content);
+    replaceInside(
+      context.layout.root,
+      join(context.layout.run(intent.task, intent.agent, intent.run).dir, name),
+      content,
+    );
 }
 
 /**
@@ -135,10 +149,10 @@ export function giveUp(context: Context, run: RunName & { nonce: string }, why: 
   };
   const text = `${JSON.stringify(claim)}\n`;
   makeFolder(layout.root, paths.dir);
-  if (createExclusive(paths.claim, text)) return true;
+  if (createInside(layout.root, paths.claim, text)) return true;
   // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
   if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
-  replace(paths.claim, text);
+  replaceInside(layout.root, paths.claim, text);
   return true;
 }
 

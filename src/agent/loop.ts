@@ -6,9 +6,11 @@ import type { AgentId } from "../core/ids.ts";
 import type { IntentFact, LimitName, Tokens } from "../core/types.ts";
 import type { StreamReader } from "../drivers/driver.ts";
 import { Log } from "../log/log.ts";
+import { archiveAged } from "./archive.ts";
 import { type Context, withReader } from "./context.ts";
 import { findDriver } from "./find-driver.ts";
 import { lastReports } from "./last-reports.ts";
+import { emptyAged } from "./prune.ts";
 import { startWaiting } from "./queue.ts";
 import { type Observed, reconcile } from "./reconcile.ts";
 import { type ProgressReport, TERMINAL } from "./report.ts";
@@ -16,6 +18,16 @@ import { stop } from "./stop.ts";
 
 /** An agent that says it is done gets this long without a sign of life before it is ended. */
 const LINGER_MS = 30_000;
+
+const TIDY_MS = 60_000;
+
+/** What one round did; `archived` counts runs, `deleted` things in the trash. */
+export interface Round {
+  started: number;
+  stopped: AgentId[];
+  archived: number;
+  deleted: number;
+}
 
 /** What a stream told so far, and how far it was read. */
 interface Reading {
@@ -26,6 +38,7 @@ interface Reading {
 export class Loop {
   readonly #context: Context;
   readonly #lingerMs: number;
+  #tidyAt = 0;
   readonly #readings = new Map<string, Reading>();
 
   constructor(context: Context, { lingerMs = LINGER_MS }: { lingerMs?: number } = {}) {
@@ -33,7 +46,7 @@ export class Loop {
     this.#lingerMs = lingerMs;
   }
 
-  async round(): Promise<{ started: number; stopped: AgentId[] }> {
+  async round(): Promise<Round> {
     const observed = await reconcile(this.#context);
     const stopped: AgentId[] = [];
     for (const one of observed.filter(({ row }) => row.phase === "running")) {
@@ -44,7 +57,17 @@ export class Loop {
     }
     for (const key of this.#readings.keys())
       if (!observed.some(({ agent, run }) => `${agent}.${run}` === key)) this.#readings.delete(key);
-    return { started: await startWaiting(this.#context, observed), stopped };
+    return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
+  }
+
+  /** What has time: old logs, old trash. */
+  async #tidy(): Promise<Pick<Round, "archived" | "deleted">> {
+    if (performance.now() < this.#tidyAt) return { archived: 0, deleted: 0 };
+    this.#tidyAt = performance.now() + TIDY_MS;
+    const archived = await archiveAged(this.#context);
+    const deleted = (await emptyAged(this.#context)).filter(({ action }) => action === "deleted").length;
+    if (archived > 0) this.#tidyAt = 0; // There may be more.
+    return { archived, deleted };
   }
 
   /** It said that it is done, and since then neither printed nor reported anything. */

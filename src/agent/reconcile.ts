@@ -19,9 +19,10 @@ import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
-import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
+import { agentRow, runRow, stat } from "./record.ts";
 import { isForgotten, remakeFacts } from "./remake.ts";
 import { isLaunchOverdue, isOverdue } from "./state.ts";
+import { trackedFiles } from "./tracked.ts";
 import { writeView } from "./view.ts";
 
 export interface Observed extends RunName {
@@ -109,7 +110,8 @@ function settle(
     );
     for (const { agent, run } of unborn) registry.deleteRun(agent, run);
     for (const { task, agent, run, row } of changed) {
-      if (ENDED_PHASES.includes(row.phase)) registry.putFiles(agent, run, trackedFiles(context.layout, task, agent));
+      if (ENDED_PHASES.includes(row.phase))
+        registry.putFiles(agent, run, trackedFiles(context.layout, { task, agent, run }));
     }
   });
   if (!told) return;

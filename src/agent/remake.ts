@@ -10,8 +10,8 @@ import { hasKeeper, host } from "../process/identity.ts";
 import { type Scanned, scanMembers } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import { type Context, withReader } from "./context.ts";
-import { limitsOf } from "./limits.ts";
 import type { Facts } from "./facts.ts";
+import { limitsOf } from "./limits.ts";
 
 /** It was started, says the registry, and its folder does not know of it. */
 export function isForgotten(facts: Facts, listed: Listed | undefined): listed is Listed {

@@ -6,8 +6,8 @@ import { iso, monoMs } from "../core/time.ts";
 import type { IntentFact, Permission, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
-import { replace } from "../disk/replace.ts";
 import { assertWritable } from "../disk/workspace.ts";
+import { replaceInside } from "../disk/write-inside.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { host } from "../process/identity.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
@@ -148,7 +148,7 @@ export function taskFact(task: TaskId, description: string, nowMs: number, optio
 export function putTask(context: Context, fact: TaskFact): void {
   const { task, description, created_at } = fact;
   makeFolder(context.layout.root, context.layout.task(task).dir);
-  replace(context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
+  replaceInside(context.layout.root, context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
   try {
     withWriter(context, (registry) => registry.putTask({ id: task, description, created_at, data: { ...fact } }));
   } catch (error) {

@@ -9,7 +9,8 @@ import { iso } from "../core/time.ts";
 import type { ClaimFact, LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { readJson, replaceFast } from "../disk/replace.ts";
+import { readJson } from "../disk/replace.ts";
+import { replaceFastInside } from "../disk/write-inside.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { cleanUp } from "./cleanup.ts";
@@ -104,7 +105,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     ...(options.limit === undefined ? {} : { limit: options.limit }),
   };
   makeFolder(context.layout.root, paths.dir);
-  replaceFast(paths.stop, `${JSON.stringify(ask)}\n`);
+  replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify(ask)}\n`);
   // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
   const name = { task: listed.agent.task, ...listed.run };
   if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
@@ -136,7 +137,7 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
       // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
       wedged = true;
       last = now + WEDGED_MS + STUCK_MS;
-      replaceFast(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
+      replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(facts, keeper, "SIGKILL");
     } else if (now > last) return "its keeper gives no proof that it is over";
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
@@ -181,8 +182,8 @@ async function report(
   const neverStarted = phaseNow(facts) === "launch_failed";
   const { done } = facts;
   const verified = (done?.verified ?? false) || neverStarted;
-  // Asked again: what was done then, not what is found now.
-  if (verified && !(alreadyStopped && facts.cleanup && !options.purge)) {
+  // Asked again it tells what was done then, not what is found now.
+  if (verified) {
     const name = { task: agent.task, agent: agent.id, run: run.run };
     facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
   }

@@ -178,6 +178,7 @@ export interface ShowRecord extends ListRecord {
   children: ChildRecord[];
   runs: RunSummary[];
   files: TrackedFile[];
+  cleanup_failures: CleanupFailure[];
 }
 
 /** What a stop or a cleanup did and what is left: `stop --json`. */
@@ -338,6 +339,17 @@ export interface DoneFact {
   ended_at: string;
 }
 
+/** A step of a cleanup that did not succeed; `reap` tries it again. */
+export interface CleanupFailure {
+  path: string;
+  step: "delete" | "archive";
+  error: string;
+  tries: number;
+  /** Of the first and of the last try. */
+  since: string;
+  at: string;
+}
+
 /** cleanup.json */
 export interface CleanupFact {
   /** Null for drivers that read nothing from the stream. */
@@ -345,4 +357,9 @@ export interface CleanupFact {
   files: FileReport[];
   freed_bytes: number;
   at: string;
+  failures?: CleanupFailure[];
+  /** Its logs were archived, or there was nothing in them. */
+  archived_at?: string;
+  /** A person brought the plain log back. */
+  restored_at?: string;
 }

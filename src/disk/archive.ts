@@ -1,6 +1,7 @@
 /** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
 import { closeSync, constants as fs, fstatSync, fsyncSync, futimesSync, openSync, readSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
+import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
 import { diskFault } from "./fault.ts";
 import { writeAll } from "./replace.ts";
@@ -23,7 +24,7 @@ export interface Packed {
 
 /** Packs the file at `from` into a new file at `to`. `each` sees every frame's bytes before they are packed. */
 export function* packFile(from: string, to: string, each: (bytes: Buffer) => void): Steps<Packed> {
-  const input = openSync(from, fs.O_RDONLY | fs.O_NOFOLLOW);
+  const input = openPlain(from);
   let output: number | undefined;
   try {
     output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
@@ -49,6 +50,22 @@ export function* packFile(from: string, to: string, each: (bytes: Buffer) => voi
     closeSync(input);
     if (output !== undefined) closeSync(output);
   }
+}
+
+/** No link, and nothing that could be read for ever. */
+function openPlain(path: string): number {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
+    if (fstatSync(fd).isFile()) return fd;
+  } catch (error) {
+    throw diskFault(error, path);
+  }
+  closeSync(fd);
+  throw new MidwatchError("UNSAFE_PATH", `${path} is not a plain file.`, {
+    hint: "midwatch touches only real files and folders inside its workspace.",
+    data: { path },
+  });
 }
 
 /** Writes the frames of an archive to a new file, synced. */

@@ -21,6 +21,7 @@ import {
 } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
+import type { Steps } from "../core/progress.ts";
 import { diskFault, errno } from "./fault.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -36,6 +37,48 @@ const ANCHORED = existsSync("/proc/self/fd");
 interface Folder {
   fd: number;
   at(name: string): string;
+}
+
+/**
+ * Gives `act` another path to the same entry, one that cannot be led elsewhere: the folder that holds it is open, reached
+ * without a link, while `act` works. With `make` the folders on the way are made. Errors name the path that was asked for.
+ */
+export function anchored<T>(root: string, path: string, act: (path: string) => T, make = false): T {
+  const { fd, safe } = anchor(root, path, make);
+  try {
+    return act(safe);
+  } catch (error) {
+    throw asAsked(error, safe, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The same for work in steps: the folder stays open until the last one. */
+export function* anchoredSteps<T>(root: string, path: string, act: (path: string) => Steps<T>, make = false): Steps<T> {
+  const { fd, safe } = anchor(root, path, make);
+  try {
+    return yield* act(safe);
+  } catch (error) {
+    throw asAsked(error, safe, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function anchor(root: string, path: string, make: boolean): { fd: number; safe: string } {
+  const names = split(root, path);
+  const name = names.pop();
+  if (name === undefined) throw unsafe(path, "is the workspace itself");
+  const folder = walk(root, names, make);
+  return { fd: folder.fd, safe: folder.at(name) };
+}
+
+function asAsked(error: unknown, safe: string, path: string): unknown {
+  if (!(error instanceof MidwatchError) || !error.message.includes(safe)) return error;
+  const { code, hint, retryable, data, cause } = error;
+  const message = error.message.replaceAll(safe, path);
+  return new MidwatchError(code, message, { hint, retryable, data: { ...data, path }, cause });
 }
 
 /** Throws UNSAFE_PATH unless `path` lies below `root` and no existing component of it, `root` included, is a link. */
@@ -58,6 +101,20 @@ export function assertInside(root: string, path: string): void {
 /** Makes a folder and those above it up to the root, each 0700. */
 export function makeFolder(root: string, path: string): void {
   closeSync(walk(root, split(root, path), true).fd);
+}
+
+/** The names in a folder; none when it is not there. */
+export function namesIn(root: string, path: string): string[] {
+  let folder: Folder | undefined;
+  try {
+    folder = walk(root, split(root, path), false);
+    return readdirSync(folder.at("."));
+  } catch (error) {
+    if (errno(error) === "ENOENT") return [];
+    throw diskFault(error, path);
+  } finally {
+    if (folder !== undefined) closeSync(folder.fd);
+  }
 }
 
 /** Removes one file, or a link itself. False when there was none. */

@@ -13,6 +13,9 @@ export interface Layout {
   eventsError: string;
   leases: string;
   active: string;
+  /** What prune took away, for a while. */
+  trash: string;
+  worktrees: string;
   /** `active/<agent>.<run>` */
   activeMark(agent: AgentId, run: number): string;
   task(task: TaskId): TaskPaths;
@@ -47,6 +50,8 @@ interface AgentPaths {
 }
 
 export interface RunPaths {
+  /** Whose paths these are. */
+  of: { task: TaskId; agent: AgentId; run: number };
   dir: string;
   claim: string;
   intent: string;
@@ -76,10 +81,12 @@ export function layout(root: string): Layout {
     eventsError: join(root, "events.error.log"),
     leases: join(root, "leases"),
     active: join(root, "active"),
+    trash: join(root, "trash"),
+    worktrees: join(root, "worktrees"),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
     task: (task) => taskPaths(taskDir(task)),
     agent: (task, agent) => agentPaths(taskDir(task), agent),
-    run: (task, agent, run) => runPaths(taskDir(task), agent, run),
+    run: (task, agent, run) => ({ of: { task, agent, run }, ...runPaths(taskDir(task), agent, run) }),
   };
 }
 
@@ -117,7 +124,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
   };
 }
 
-function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
+function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"> {
   const at = join(dir, "runs", agent, String(run));
   const archive = join(dir, "archive");
   return {

@@ -7,6 +7,7 @@ import { jsonl } from "./jsonl.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
+import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
 import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
@@ -40,6 +41,7 @@ export const operations: readonly Operation[] = [
   restore,
   ...jsonl,
   reap,
+  prune,
   doctor,
   demo,
   version,

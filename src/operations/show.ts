@@ -25,10 +25,16 @@ export const show: Operation = operation({
   name: "show",
   summary: "Show one agent: state, runs and files",
   positionals: ["agent"],
-  input: z.strictObject({ agent: agentRef().optional() }),
+  input: z.strictObject({
+    agent: agentRef().optional(),
+    files: z.boolean().describe("Every file that is kept for it (JSON has them always)").default(false),
+  }),
   changes: false,
-  examples: ["midwatch show build-1", "midwatch show build-1 --json | jq .exit"],
-  run: (context, { agent }) => workspaceOf(context).show(agent),
+  examples: ["midwatch show build-1", "midwatch show --files build-1", "midwatch show build-1 --json | jq .exit"],
+  run: async (context, { agent, files }) => {
+    const record = await workspaceOf(context).show(agent);
+    return context.json || files ? record : { ...record, files: [] };
+  },
   render: (record, options) => {
     const lines: [string, string][] = [
       ["agent", record.agent],
@@ -47,8 +53,20 @@ export const show: Operation = operation({
     for (const one of record.runs.length > 1 ? record.runs : []) {
       lines.push([`run ${one.run}`, `${one.outcome ?? one.phase}, ${formatSize(one.bytes)}, ${one.log}`]);
     }
+    for (const { path, error } of record.cleanup_failures) lines.push(["failed", `${path}: ${error}`]);
+    const files = record.files.map(({ kind, bytes, created_at, path, sha256 }) => [
+      kind,
+      created_at === null ? "-" : formatSize(bytes ?? 0),
+      created_at === null ? "-" : age(created_at),
+      sha256?.slice(0, 12) ?? "-",
+      path,
+    ]);
     const below = tree(record.children);
-    return [table(lines), ...(below.length > 0 ? ["started", ...below] : [])].join("\n");
+    return [
+      table(lines),
+      ...(below.length > 0 ? ["started", ...below] : []),
+      ...(files.length > 0 ? ["", table([["KIND", "SIZE", "AGE", "SHA256", "PATH"], ...files])] : []),
+    ].join("\n");
   },
   next: (record) =>
     record.phase === "running"

@@ -21,13 +21,19 @@ export const up: Operation = operation({
   async *run(context, { once, max_running }) {
     const loop = workspaceOf(context, { make: true, config: { max_running } }).loop();
     do {
-      const { started, stopped } = await loop.round();
-      if (started > 0 || stopped.length > 0) yield { started, stopped };
+      const round = await loop.round();
+      const { started, stopped, archived, deleted } = round;
+      if (started + stopped.length + archived + deleted > 0) yield round;
       if (!once) await sleep(ROUND_MS, undefined, { signal: context.signal }).catch(() => undefined);
     } while (!once && !context.signal.aborted);
   },
-  render: ({ started, stopped }) =>
-    [started > 0 ? `started ${started} from the queue` : "", ...stopped.map((agent) => `stopped ${agent}`)]
+  render: ({ started, stopped, archived, deleted }) =>
+    [
+      started > 0 ? `started ${started} from the queue` : "",
+      ...stopped.map((agent) => `stopped ${agent}`),
+      archived > 0 ? `archived the logs of ${archived}` : "",
+      deleted > 0 ? `deleted ${deleted} from the trash` : "",
+    ]
       .filter(Boolean)
       .join("\n"),
 });
