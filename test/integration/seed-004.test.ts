@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { CleanupFact } from "../../src/core/types.ts";
 import { identify } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
-import { lives, text, until } from "../support/workspace.ts";
+import { CLI, lives, text, until } from "../support/workspace.ts";
 
 const archiveOf = (root: string, { task, agent }: { task: string; agent: string }): string =>
   join(root, task, "archive", `${agent}_stream.1.jsonl.zst`);
@@ -164,3 +164,23 @@ it("R-004.24, R-004.9: 7 among 1,000 other processes a stop ends and cleans up i
   expect(report?.files.find(({ path }) => path === archiveOf(at.root, record))?.action).toBe("archived");
   expect(text(`/proc/${others.pid}/task/${others.pid}/children`).trim().split(" ")).toHaveLength(1000);
 }, 60_000);
+
+it("R-004.12: an agent can stop what it started, and neither stops nor clears away what is others'", async () => {
+  const at = lab();
+  const other = await at.sh("exec sleep 300");
+  const midwatch = `"${process.execPath}" "${CLI}" --workspace "${at.root}"`;
+  const tries = [`stop --purge ${other.agent}`, "prune --older 0", "reap --lost"];
+  const script = tries.map((words) => `${midwatch} ${words} --json 2>&1`).join("; ");
+  const child = `${midwatch} run --json --name child -- sleep 300`;
+  const agent = await at.sh(`${child}; ${script}; ${midwatch} stop --json child-`);
+  await at.workspace.wait([agent.agent]);
+  const lines = (await at.raw(agent.agent))
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines.slice(1, 4).map(({ error }) => error?.code)).toEqual(tries.map(() => "REFUSED_RIGHT"));
+  expect(lines[4]).toMatchObject({ agent: lines[0].agent, verified: true, outcome: "stopped" });
+  expect((await at.workspace.show(other.agent)).phase).toBe("running");
+  expect((await at.workspace.show(lines[0].agent)).parent).toBe(agent.agent);
+});
