@@ -46,22 +46,22 @@ export async function restore(context: Context, agent: AgentId, run?: number, pr
   return { agent, run: name.run, files, ratio: null };
 }
 
-export interface Due extends RunName {
+interface Due extends RunName {
   facts: Facts;
   newest: boolean;
 }
 
 /** Runs whose logs have been plain for longer than `archive_after`, oldest first. Reads only. */
-export function archiveDue(context: Context, most: number): Due[] {
+function archiveDue(context: Context): Due[] {
   const before = iso(Date.now() - context.config.archive_after);
-  const found = withReader(context, (registry) => registry.archiveDue(before, most));
+  const found = withReader(context, (registry) => registry.archiveDue(before, AT_ONCE));
   return found.map((one) => ({ ...one, facts: readFacts(context.layout.run(one.task, one.agent, one.run)) }));
 }
 
 /** Archives what is due; returns how many runs. What is lost, stuck or gone is not touched, whatever its row says. */
 export async function archiveAged(context: Context): Promise<number> {
   let done = 0;
-  for (const { facts, newest, task, agent, run } of archiveDue(context, AT_ONCE)) {
+  for (const { facts, newest, task, agent, run } of archiveDue(context)) {
     const name = { task, agent, run };
     const ended = hasEnded(facts) && facts.done?.verified === true;
     const fact = ended ? await cleanUp(context, name, facts, { archive: true, newest }) : undefined;

@@ -20,6 +20,7 @@ export function auditCleanup(
 ): void {
   if (!facts.intent) return; // It never came to be an agent that somebody could have seen.
   const { root } = context.layout;
+  const below = (path: string): string => (path.startsWith(`${root}/`) ? relative(root, path) : path);
   const events: AuditEvent[] = [];
   if (before === undefined) {
     const now = { ...facts, cleanup: after };
@@ -38,13 +39,13 @@ export function auditCleanup(
   for (const file of after.files) {
     const { path, action, bytes, sha256 } = file;
     if ((action !== "deleted" && action !== "archived") || known(file)) continue;
-    const shown = relative(root, path);
+    const shown = below(path);
     const content = `${action} ${shown} (${formatSize(bytes ?? 0)})`;
     events.push({ type: `cleanup.${action}`, content, task, agent, data: { run, path: shown, bytes, sha256 } });
   }
   for (const { path, step, error, tries, since } of after.failures ?? []) {
     if (tries !== TOLD_AT_TRY) continue;
-    const shown = relative(root, path);
+    const shown = below(path);
     const content = `could not ${step} ${shown} (${tries} times): ${error}`;
     events.push({
       type: "cleanup.failed",

@@ -181,9 +181,9 @@ async function archiveSteps(
       if (place === undefined) continue;
       file = { ...place, action: "failed", error: toMidwatchError(error).message };
     }
-    // Packed before: what was told then is more than can be seen now.
-    const same = all.find(({ path, action }) => path === file.path && action === "archived");
-    all = put(all, file.action === "archived" && file.sha256 === null && same ? same : file, name.run);
+    // Nothing was done to it now: what was told before is more than packing can see.
+    const same = all.find(({ path, action }) => path === file.path && action === file.action);
+    all = put(all, file.error === null && file.sha256 === null && same ? same : file, name.run);
     if (!stderr) all = all.map((one) => (one.path.endsWith(".idx") ? movedIndex(context, name, one) : one));
   }
   return all;

@@ -15,7 +15,7 @@ import { audit } from "./audit.ts";
 import { type Context, withWriter } from "./context.ts";
 import { rebuildFrom } from "./folders.ts";
 import { mustStay, type Survey, type SurveyedAgent, survey } from "./survey.ts";
-import { itemId, listTrash, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
+import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
 import { writeView } from "./view.ts";
 
 export interface PruneOptions {
@@ -74,7 +74,9 @@ export function undoPrune(context: Context, asked?: string): Promise<PruneRecord
   return underLock(context, () => {
     const items = listTrash(context);
     const last = items.at(-1);
-    const named = items.filter(({ id, of }) => asked === id || asked === of).slice(-1);
+    const has = ({ id, of, manifest }: TrashItem): boolean =>
+      asked === id || asked === of || (manifest?.agents?.some((agent) => agent === asked) ?? false);
+    const named = items.filter(has).slice(-1);
     const chosen = asked === undefined ? items.filter(({ at }) => at === last?.at) : named;
     if (chosen.length === 0) {
       const what = asked === undefined ? "The trash is empty." : `There is no ${quote(asked)} in the trash.`;
@@ -91,7 +93,12 @@ function underLock<T>({ layout }: Context, act: () => T): Promise<T> {
 }
 
 function plan(context: Context, options: PruneOptions): PruneRecord[] {
-  const gone = expired(context, context.config.trash_for).map((item) => record(item, "delete", inTrash(context)));
+  const { trash_for } = context.config;
+  const trash = listTrash(context).map((item) =>
+    item.at + trash_for <= Date.now()
+      ? record(item, "delete", inTrash(context))
+      : record(item, "kept", `in the trash until ${iso(item.at + trash_for)}`),
+  );
   const { kept, choices } = choose(context, survey(context), options);
   const planned = choices.map(({ task, agent, why, bytes }) => ({
     id: null,
@@ -102,7 +109,7 @@ function plan(context: Context, options: PruneOptions): PruneRecord[] {
     bytes,
     errors: [],
   }));
-  return [...gone, ...planned, ...kept];
+  return [...trash, ...planned, ...kept];
 }
 
 function choose(
@@ -127,7 +134,8 @@ function choose(
       continue;
     }
     left -= one.bytes;
-    going.set(one.agent, old ? `ended more than ${formatDuration(older)} ago` : `above ${formatSize(over)}`);
+    const age = older === 0 ? "ended" : `ended more than ${formatDuration(older)} ago`;
+    going.set(one.agent, old ? age : `the workspace is above ${formatSize(over)}`);
   }
   const choices = tasks.flatMap((task) => choicesOf(task, agents, going, before));
   return { choices, kept };
@@ -165,7 +173,7 @@ function takeAway(context: Context, { task, agent, agents, why, bytes, paths }: 
     // The rows first, in one transaction that sees a start which came in between; from then on nobody starts one here.
     if (!withWriter(context, (registry) => registry.takeOut(task.task, ids, agent === null)))
       return { ...base, id: null, action: "kept", why: "an agent has been started meanwhile", errors: [] };
-    const manifest = { v: 1, agent, task: task.task, why, bytes, at: iso(now), task_fact: task } as const;
+    const manifest: Manifest = { v: 1, agent, agents: ids, task: task.task, why, bytes, at: iso(now), task_fact: task };
     const errors = putIntoTrash(context, id, manifest, paths);
     if (errors.length > 0) {
       // Whatever stayed is still the agent's: its rows come back with the next look at the folders.

@@ -13,7 +13,7 @@ import { type Context, withReader, withWriter } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
 import { readFolders, rebuildFrom } from "./folders.ts";
 import type { RunName } from "./launch.ts";
-import { hasEnded } from "./observe.ts";
+import { hasEnded, phaseNow } from "./observe.ts";
 import { reconcile } from "./reconcile.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { stop } from "./stop.ts";
@@ -156,14 +156,14 @@ const FINISH = { clean: {}, retry: { retry: true }, archive: { archive: true } }
 
 async function finish(
   context: Context,
-  { newest, row, task, agent, run }: Look,
+  { newest, task, agent, run }: Look,
   todo: keyof typeof FINISH,
 ): Promise<ReapRecord[]> {
   const facts = readFacts(context.layout.run(task, agent, run));
   if (!hasEnded(facts)) return [];
   const fact = await cleanUp(context, { task, agent, run }, facts, { newest, ...FINISH[todo] });
   remember(context, { task, agent, run }, newest);
-  const base = { agent, run, phase: row.phase, alive: 0 };
+  const base = { agent, run, phase: phaseNow({ ...facts, cleanup: fact }), alive: 0 };
   if (todo === "clean") return [{ ...base, action: "cleaned" }];
   const changed = fact.files.filter(
     ({ path: at, action }) => !facts.cleanup?.files.some((file) => file.path === at && file.action === action),

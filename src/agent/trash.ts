@@ -19,6 +19,8 @@ export interface Manifest {
   v: 1;
   /** An agent, or null for a whole task. */
   agent: AgentId | null;
+  /** Those that went with it. */
+  agents: AgentId[];
   task: TaskId;
   why: string;
   bytes: number;
