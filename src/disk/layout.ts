@@ -13,6 +13,8 @@ export interface Layout {
   eventsError: string;
   leases: string;
   active: string;
+  /** One git worktree for each agent that has its own, by its id. */
+  worktrees: string;
   /** `active/<agent>.<run>` */
   activeMark(agent: AgentId, run: number): string;
   task(task: TaskId): TaskPaths;
@@ -44,6 +46,8 @@ interface AgentPaths {
   summaries: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
+  /** What its worktree was made from. */
+  worktree: string;
 }
 
 export interface RunPaths {
@@ -61,6 +65,10 @@ export interface RunPaths {
   /** The claim of a keeper that took over. */
   adopt: string;
   ballast: string;
+  /** Fingerprints of the secret values in its environment. */
+  secrets: string;
+  /** What `worktree_setup` printed. */
+  setup: string;
   /** Where this run's files are once the next run exists. */
   archivedLog: string;
   archivedStderr: string;
@@ -76,6 +84,7 @@ export function layout(root: string): Layout {
     eventsError: join(root, "events.error.log"),
     leases: join(root, "leases"),
     active: join(root, "active"),
+    worktrees: join(root, "worktrees"),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
     task: (task) => taskPaths(taskDir(task)),
     agent: (task, agent) => agentPaths(taskDir(task), agent),
@@ -114,6 +123,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     findings: join(dir, "findings", `${agent}_findings.jsonl`),
     summaries: join(dir, "summaries", agent),
     runs: join(dir, "runs", agent),
+    worktree: join(dir, "runs", agent, "worktree.json"),
   };
 }
 
@@ -134,6 +144,8 @@ function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
     members: join(at, "members"),
     adopt: join(at, "adopt.json"),
     ballast: join(at, "ballast"),
+    secrets: join(at, "secrets.json"),
+    setup: join(at, "setup.log"),
     archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
     archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
     archivedIndex: join(archive, `${agent}_stream.${run}.idx`),
