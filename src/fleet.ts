@@ -1,5 +1,5 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
@@ -28,9 +28,19 @@ import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
 import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
-import { checkStart, putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
+import {
+  checkStart,
+  putTask,
+  type StartOptions,
+  start,
+  type TaskOptions,
+  taskFact,
+  wantsWorktree,
+} from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { trackedFiles } from "./agent/tracked.ts";
+import { findRepository, worktreeState } from "./agent/worktree.ts";
+import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
@@ -131,14 +141,15 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
 }
 
 /** What can be said before there is a workspace: is there such a driver, such a program, such a folder? */
-export function checkRun(
+export async function checkRun(
   options: StartOptions,
   place: { cwd: string; env: Readonly<Record<string, string | undefined>> },
-): void {
+): Promise<void> {
   const name = options.driver ?? "command";
   // One of midwatch.config.json is checked when the workspace, and so that file, is found.
   const driver = DRIVERS.find((one) => one.name === name);
   if (driver !== undefined) checkStart(options, driver, place.cwd, place.env as NodeJS.ProcessEnv);
+  if (wantsWorktree(options)) await findRepository(resolve(place.cwd, options.cwd ?? "."), place.env);
 }
 
 export class Workspace {
@@ -225,10 +236,15 @@ export class Workspace {
   async show(id?: string): Promise<ShowRecord> {
     const agent = resolveId(this.#context, id);
     const observed = await reconcile(this.#context);
-    return this.#show(agent, observed);
+    return await this.#show(agent, observed);
   }
 
-  #show(agent: AgentId, observed: readonly Observed[]): ShowRecord {
+  /** What an agent changed in its worktree, against the commit it began with. */
+  diff(id: string | undefined, options: DiffOptions = {}): Promise<WorktreeDiff> {
+    return diffWorktree(this.#context, resolveId(this.#context, id), options);
+  }
+
+  async #show(agent: AgentId, observed: readonly Observed[]): Promise<ShowRecord> {
     const { layout: paths } = this.#context;
     const { listed, facts } = locate(this.#context, agent);
     const { task } = listed.agent;
@@ -245,6 +261,7 @@ export class Workspace {
       files: trackedFiles(paths, { task, agent, run: run.run }),
       cleanup_failures: facts.cleanup?.failures ?? [],
       children: this.#below(agent, observed),
+      worktree: await worktreeState(this.#context, { task, agent, run: run.run }),
     };
   }
 
@@ -268,7 +285,7 @@ export class Workspace {
       const enough = options.any ? ended.length > 0 : ended.length === agents.length;
       if (enough || performance.now() >= deadline || options.signal?.aborted) {
         const observed = await reconcile(this.#context);
-        return (options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed));
+        return await Promise.all((options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed)));
       }
       if (performance.now() - reconciled > RECONCILE_MS) {
         const observed = await reconcile(this.#context); // A keeper killed while we wait is taken over.

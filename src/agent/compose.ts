@@ -25,7 +25,14 @@ export interface Composed {
   files: readonly PrivateFile[];
 }
 
-export function compose(context: Context, driver: Driver, asked: IntentFact, task: TaskFact): Composed {
+/** `checkedIn` is where a command with a relative path can be looked for: a worktree may still have to be made. */
+export function compose(
+  context: Context,
+  driver: Driver,
+  asked: IntentFact,
+  task: TaskFact,
+  checkedIn: string = asked.cwd,
+): Composed {
   const capability = randomBytes(16).toString("hex");
   const intent: IntentFact = { ...asked, capability: capabilityHash(capability) };
   const env: Record<string, string> = {
@@ -33,7 +40,7 @@ export function compose(context: Context, driver: Driver, asked: IntentFact, tas
     MIDWATCH_CAPABILITY: capability,
   };
   if (driver.program === null) {
-    assertCommand(intent.argv[0] ?? "", intent.cwd, env["PATH"] ?? context.env["PATH"] ?? "");
+    assertCommand(intent.argv[0] ?? "", checkedIn, env["PATH"] ?? context.env["PATH"] ?? "");
     return { intent, env, input: null, files: [] };
   }
   assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");

@@ -31,8 +31,8 @@ export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
 export interface LaunchPlan extends Composed {
   /** Run 2 and later begin with the restart marker. */
   firstLine?: string;
-  /** Made between the reservation and the intent: task.json, the move of the former run's files. */
-  prepare(): void;
+  /** Made between the reservation and the intent: task.json, a worktree, the move of the former run's files. */
+  prepare(): void | Promise<void>;
 }
 
 export async function launch(context: Context, plan: LaunchPlan): Promise<Launched> {
@@ -43,7 +43,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
   reserve(context, agentRow(plan.intent), plan.intent);
   step("reserved");
   try {
-    plan.prepare();
+    await plan.prepare();
     makeFolder(layout.root, layout.task(task).logs);
     makeFolder(layout.root, paths.dir);
     step("folders");

@@ -21,6 +21,7 @@ import { giveUp, type RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
 import { agentRow, runRow, stat } from "./record.ts";
 import { isForgotten, remakeFacts } from "./remake.ts";
+import { undoWorktree } from "./retire-worktree.ts";
 import { isLaunchOverdue, isOverdue } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 import { writeView } from "./view.ts";
@@ -60,6 +61,7 @@ export async function reconcile(context: Context, nowMs: number = monoMs()): Pro
     observed.push({ task, agent, run, facts, row: runRow(layout, task, agent, run, facts, true) });
   }
   await takeUpLost(context, observed);
+  for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, rows, unborn);
   return observed;
 }

@@ -17,6 +17,8 @@ import { type Context, withReader, withWriter } from "./context.ts";
 import { assertCommand, assertFolder } from "./find-command.ts";
 import { type Launched, launch } from "./launch.ts";
 import { limitsOf } from "./limits.ts";
+import { undoWorktree } from "./retire-worktree.ts";
+import { findRepository, makeWorktree, planWorktree, type Repository } from "./worktree.ts";
 
 export interface StartOptions {
   /** The command, for the driver `command`. */
@@ -44,6 +46,10 @@ export interface StartOptions {
   /** Its input stays open for messages. */
   interactive?: boolean | undefined;
   description?: string | undefined;
+  /** A git worktree of its own, on a branch of its own. */
+  worktree?: boolean | undefined;
+  /** The name of that branch; `midwatch/<agent>` unless told otherwise. */
+  branch?: string | undefined;
 }
 
 const ID_TRIES = 5;
@@ -81,10 +87,12 @@ export async function start(context: Context, driver: Driver, options: StartOpti
   // An agent's children work on its task.
   const known = options.task ?? parent?.task;
   const task = known === undefined ? undefined : knownTask(context, known);
+  const source = wantsWorktree(options) ? await findRepository(cwd, context.env) : undefined;
   for (let attempt = 1; ; attempt++) {
     const now = Date.now();
     const agent = newAgentId(options.name ?? options.role ?? driver.name, now);
     const fact = task ?? taskFact(newTaskId(now), options.description ?? titleOf(options), now);
+    const tree = source && (await planWorktree(context, agent, source, options.branch));
     const asked: IntentFact = {
       v: 1,
       agent,
@@ -100,7 +108,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       parent: parent?.id ?? null,
       depth: parent === undefined ? 0 : parent.depth + 1,
       argv: [...(options.argv ?? [])],
-      cwd,
+      cwd: tree?.cwd ?? cwd,
       prompt: options.prompt ?? null,
       stdin: options.stdin === undefined ? null : resolve(cwd, options.stdin),
       model: options.model ?? null,
@@ -110,7 +118,8 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       interactive: options.interactive ?? false,
       args: [...(options.args ?? [])],
       env_file: options.envFile === undefined ? null : resolve(context.cwd, options.envFile),
-      worktree: null,
+      worktree: tree?.fact.path ?? null,
+      git: tree ? { repository: tree.fact.repository, base: tree.fact.base, branch: tree.fact.branch } : null,
       labels: [...(options.labels ?? [])],
       queued: options.queue ?? false,
       capability: "",
@@ -120,17 +129,37 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       grace_ms: config.grace,
       tier: config.tier,
     };
-    const composed = compose(context, driver, asked, fact);
-    const prepare = (): void => {
+    const composed = compose(context, driver, asked, fact, cwd);
+    const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);
+      if (tree === undefined) return;
+      await makeWorktree(context, asked, tree);
+      // It may have taken minutes; from here on the usual time for a launch counts.
+      composed.intent.created_mono_ms = monoMs();
     };
     try {
       const launched = await launch(context, { ...composed, prepare });
-      return { ...launched, agent, task: fact.task, warning: room.state === "warning" ? room.message : undefined };
+      if (tree && launched.problem !== undefined) await undoWorktree(context, asked);
+      return { ...launched, agent, task: fact.task, warning: warningOf(room, source) };
     } catch (error) {
-      if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID") || attempt === ID_TRIES) throw error;
+      const again = error instanceof MidwatchError && error.code === "DUPLICATE_ID";
+      if (tree && !again) await undoWorktree(context, asked);
+      if (!again || attempt === ID_TRIES) throw error;
     }
   }
+}
+
+export function wantsWorktree({ worktree, branch }: StartOptions): boolean {
+  return worktree === true || branch !== undefined;
+}
+
+function warningOf(room: ReturnType<typeof preflight>, source: Repository | undefined): string | undefined {
+  const changes = source?.changes ?? 0;
+  const warnings = [
+    ...(room.state === "warning" ? [room.message] : []),
+    ...(changes > 0 ? [`${changes} uncommitted changes of ${source?.top} are not in the worktree`] : []),
+  ];
+  return warnings.length > 0 ? warnings.join("; ") : undefined;
 }
 
 function titleOf({ prompt, argv }: StartOptions): string {

@@ -22,12 +22,16 @@ import { hasEnded, phaseNow } from "./observe.ts";
 import { reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
 import { isForgotten, remakeFacts } from "./remake.ts";
+import { retireWorktree } from "./retire-worktree.ts";
 import { writeView } from "./view.ts";
+import { worktreeOf } from "./worktree.ts";
 
 export interface StopOptions {
   graceMs?: number | undefined;
   reason?: string | undefined;
   purge?: boolean | undefined;
+  /** With purge: what is only in its worktree is saved as a branch, and the worktree goes too. */
+  rescue?: boolean | undefined;
   /** Agents that it started, and theirs, first. */
   tree?: boolean | undefined;
   /** It passed this limit: the outcome says so. */
@@ -178,15 +182,17 @@ async function report(
 ): Promise<Report> {
   const { layout } = context;
   const { agent, run } = found.listed;
+  const name = { task: agent.task, agent: agent.id, run: run.run };
   const facts = readFacts(found.paths);
   const neverStarted = phaseNow(facts) === "launch_failed";
   const { done } = facts;
   const verified = (done?.verified ?? false) || neverStarted;
   // Asked again it tells what was done then, not what is found now.
   if (verified) {
-    const name = { task: agent.task, agent: agent.id, run: run.run };
     facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
   }
+  const tree = options.purge && verified ? worktreeOf(context, name) : undefined;
+  const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
     // Given up before it had an intent: the folders know no such run, and so the registry must not either.
@@ -209,5 +215,6 @@ async function report(
     freed_bytes: facts.cleanup?.freed_bytes ?? 0,
     took_ms: alreadyStopped ? 0 : tookMs,
     already_stopped: alreadyStopped,
+    ...(worktree ? { worktree } : {}),
   };
 }

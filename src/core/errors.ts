@@ -22,6 +22,7 @@ export const ERRORS = {
   NOT_FOUND_TASK: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_RUN: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_FILE: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_WORKTREE: { exit: 3, status: 404, retryable: false },
   AMBIGUOUS_ID: { exit: 3, status: 409, retryable: false },
   REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },
   REFUSED_RIGHT: { exit: 4, status: 403, retryable: false },
@@ -39,6 +40,7 @@ export const ERRORS = {
   REGISTRY_CORRUPT: { exit: 5, status: 500, retryable: false },
   REGISTRY_NEWER: { exit: 5, status: 500, retryable: false },
   CORRUPT_ARCHIVE: { exit: 1, status: 500, retryable: false },
+  GIT_FAILED: { exit: 1, status: 500, retryable: false },
   KEEPER_FAILED: { exit: 1, status: 500, retryable: false },
   INTERNAL: { exit: 1, status: 500, retryable: false },
 } as const;

@@ -173,8 +173,18 @@ export interface ChildRecord extends Pick<ListRecord, "agent" | "driver" | "role
   children: ChildRecord[];
 }
 
+/** An agent's worktree as it is now. */
+export interface WorktreeState extends GitOrigin {
+  path: string;
+  /** Changes that are in no commit; null when git could not tell. */
+  dirty: boolean | null;
+  /** Commits since the base; null when git could not tell. */
+  commits: number | null;
+}
+
 /** `show --json`. */
 export interface ShowRecord extends ListRecord {
+  worktree: WorktreeState | null;
   children: ChildRecord[];
   runs: RunSummary[];
   files: TrackedFile[];
@@ -198,6 +208,15 @@ export interface Report {
   freed_bytes: number;
   took_ms: number;
   already_stopped: boolean;
+  /** With purge, of an agent with a worktree of its own. */
+  worktree?: WorktreeReport;
+}
+
+/** What became of a worktree: `rescued` is removed too, its work saved as a branch; `missing` was not there. */
+export interface WorktreeReport {
+  path: string;
+  action: "removed" | "kept" | "rescued" | "missing";
+  why: string;
 }
 
 /** task.json */
@@ -250,7 +269,10 @@ export interface IntentFact {
   args: string[];
   /** Variables of this file are in the run's environment; their values are not kept here. */
   env_file: string | null;
+  /** Its own git worktree; the folder in which it works is this or below it. */
   worktree: string | null;
+  /** Where the worktree comes from. */
+  git?: GitOrigin | null;
   labels: string[];
   /** Started by the queue, when there is room. */
   queued: boolean;
@@ -263,6 +285,23 @@ export interface IntentFact {
   sync: SyncMode;
   grace_ms: number;
   tier: Tier;
+}
+
+interface GitOrigin {
+  /** The common git folder of the repository. */
+  repository: string;
+  /** The commit that the agent began with. */
+  base: string;
+  branch: string;
+}
+
+/** worktree.json: written before the worktree is made, so that one whose launcher died is found. */
+export interface WorktreeFact extends GitOrigin {
+  v: 1;
+  path: string;
+  /** What it got a copy of beside what git holds; of no interest to a diff or a rescue. */
+  copied: { path: string; sha256: string }[];
+  made_at: string;
 }
 
 /** claim: by a launcher it means that the run never started. */

@@ -16,8 +16,10 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmdirSync,
   unlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
@@ -181,6 +183,36 @@ export function removeTree(root: string, path: string): boolean {
       }
     }
   });
+}
+
+/**
+ * Copies a plain file to the same place below another root, when it is there and no file is at that place. No link is followed
+ * on either side. Returns its content; undefined when nothing was copied.
+ */
+export function copyFile(fromRoot: string, toRoot: string, path: string): Buffer | undefined {
+  const read = inParent(fromRoot, path, (folder, name) => {
+    const fd = openSync(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile()) throw unsafe(join(fromRoot, path), "is not a plain file");
+      return { bytes: readFileSync(fd), mode: stats.mode & 0o777 };
+    } finally {
+      closeSync(fd);
+    }
+  });
+  if (read === false) return undefined;
+  const names = split(toRoot, path);
+  const name = names.pop() ?? "";
+  const folder = walk(toRoot, names, true);
+  try {
+    writeFileSync(folder.at(name), read.bytes, { flag: "wx", mode: read.mode });
+    return read.bytes;
+  } catch (error) {
+    if (errno(error) === "EEXIST") return undefined;
+    throw diskFault(error, join(toRoot, path));
+  } finally {
+    closeSync(folder.fd);
+  }
 }
 
 function emptyAndRemove(parent: Folder, name: string, device: number, depth: number): void {

@@ -15,6 +15,7 @@ export interface Layout {
   active: string;
   /** What prune took away, for a while. */
   trash: string;
+  /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
   /** `active/<agent>.<run>` */
   activeMark(agent: AgentId, run: number): string;
@@ -47,6 +48,8 @@ interface AgentPaths {
   summaries: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
+  /** What its worktree was made from. */
+  worktree: string;
 }
 
 export interface RunPaths {
@@ -66,6 +69,10 @@ export interface RunPaths {
   /** The claim of a keeper that took over. */
   adopt: string;
   ballast: string;
+  /** Fingerprints of the secret values in its environment. */
+  secrets: string;
+  /** What `worktree_setup` printed. */
+  setup: string;
   /** Where this run's files are once the next run exists. */
   archivedLog: string;
   archivedStderr: string;
@@ -121,6 +128,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     findings: join(dir, "findings", `${agent}_findings.jsonl`),
     summaries: join(dir, "summaries", agent),
     runs: join(dir, "runs", agent),
+    worktree: join(dir, "runs", agent, "worktree.json"),
   };
 }
 
@@ -141,6 +149,8 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     members: join(at, "members"),
     adopt: join(at, "adopt.json"),
     ballast: join(at, "ballast"),
+    secrets: join(at, "secrets.json"),
+    setup: join(at, "setup.log"),
     archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
     archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
     archivedIndex: join(archive, `${agent}_stream.${run}.idx`),

@@ -2,6 +2,7 @@
 
 import { archive, restore } from "./archive.ts";
 import { demo } from "./demo.ts";
+import { diff } from "./diff.ts";
 import { doctor } from "./doctor.ts";
 import { jsonl } from "./jsonl.ts";
 import { logs } from "./logs.ts";
@@ -27,6 +28,7 @@ export const operations: readonly Operation[] = [
   ls,
   show,
   logs,
+  diff,
   wait,
   stop,
   restart,

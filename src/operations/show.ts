@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatSize } from "../core/size.ts";
-import type { ChildRecord, Tokens } from "../core/types.ts";
+import type { ChildRecord, Tokens, WorktreeState } from "../core/types.ts";
 import { agentRef } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -19,6 +19,11 @@ function tree(children: readonly ChildRecord[], indent = "  "): string[] {
     `${indent}${agent}  ${outcome ?? phase}${role ? `  ${role}` : ""}`,
     ...tree(below, `${indent}  `),
   ]);
+}
+
+function branchLine({ branch, dirty, commits }: WorktreeState): string {
+  if (dirty === null || commits === null) return `${branch}, gone or not readable`;
+  return `${branch}, ${commits} ${commits === 1 ? "commit" : "commits"}, ${dirty ? "uncommitted changes" : "clean"}`;
 }
 
 export const show: Operation = operation({
@@ -46,6 +51,7 @@ export const show: Operation = operation({
       ["output", `${formatSize(record.bytes)}, last ${age(record.last_output_at)} ago`],
       ["log", record.log],
     ];
+    if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     if (record.reason) lines.splice(3, 0, ["why", record.reason]);
     if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record.tokens, record.cost_usd)]);
     if (record.parent) lines.splice(2, 0, ["parent", record.parent]);

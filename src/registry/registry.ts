@@ -103,6 +103,12 @@ export class Registry {
     });
   }
 
+  /** A launch that takes its time (a worktree, its setup) is not given up while its launcher says that it lives. */
+  stillLaunching(agent: AgentId, run: number): void {
+    const sql = "UPDATE runs SET created_mono_ms = ? WHERE agent = ? AND run = ? AND phase = 'intended'";
+    this.#connection.write(() => this.#run(sql, monoMs(), agent, run));
+  }
+
   putRun(row: RunRow, agent?: AgentRow): void {
     this.putRuns([row], agent === undefined ? [] : [agent]);
   }
