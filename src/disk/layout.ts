@@ -61,6 +61,12 @@ export interface RunPaths {
   /** The claim of a keeper that took over. */
   adopt: string;
   ballast: string;
+  /** Messages to the agent, and what became of them. */
+  messages: string;
+  /** The FIFO that an interactive run reads from. */
+  input: string;
+  /** When it is there, the keeper ends the agent's input. */
+  inputClosed: string;
   /** Where this run's files are once the next run exists. */
   archivedLog: string;
   archivedStderr: string;
@@ -134,6 +140,9 @@ function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
     members: join(at, "members"),
     adopt: join(at, "adopt.json"),
     ballast: join(at, "ballast"),
+    messages: join(at, "messages.jsonl"),
+    input: join(at, "input"),
+    inputClosed: join(at, "input.closed"),
     archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
     archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
     archivedIndex: join(archive, `${agent}_stream.${run}.idx`),

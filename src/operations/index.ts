@@ -1,6 +1,7 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
 import { archive, restore } from "./archive.ts";
+import { attach } from "./attach.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { jsonl } from "./jsonl.ts";
@@ -12,6 +13,7 @@ import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
 import { search } from "./search.ts";
+import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { stop } from "./stop.ts";
 import { task } from "./task.ts";
@@ -29,6 +31,9 @@ export const operations: readonly Operation[] = [
   wait,
   stop,
   restart,
+  send,
+  messages,
+  attach,
   task,
   tasks,
   progress,
