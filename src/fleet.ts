@@ -18,10 +18,12 @@ import { rebuildFrom } from "./agent/folders.ts";
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
+import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
 import { hasEnded } from "./agent/observe.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
 import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
+import { Readings } from "./agent/readings.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
 import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
@@ -46,7 +48,7 @@ import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
 import { follow, type Progress } from "./core/progress.ts";
 import { iso } from "./core/time.ts";
-import type { ChildRecord, Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
+import type { ChildRecord, Guarantee, ListRecord, Message, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
@@ -54,6 +56,7 @@ import { DRIVERS } from "./drivers/index.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
+import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
@@ -209,6 +212,45 @@ export class Workspace {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
   }
 
+  /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
+  async send(id: string | undefined, text: string): Promise<Message> {
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context);
+    const { driver } = locate(this.#context, agent).listed.agent;
+    return sendMessage(this.#context, agent, text, await findDriver(this.#context, driver));
+  }
+
+  /** Until the message is consumed or has failed, no run can take it up any more, or the time is up. */
+  async delivered(message: Message, options: Omit<WaitOptions, "any"> = {}): Promise<Message> {
+    const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const readings = new Readings(this.#context);
+    for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
+      const over = hasEnded(locate(this.#context, message.agent).facts);
+      const all = await messagesOf(this.#context, message.agent, readings);
+      const now = all.find(({ id }) => id === message.id) ?? message;
+      const settled = now.state === "consumed" || now.state === "failed" || over;
+      if (settled || performance.now() >= deadline || options.signal?.aborted) return now;
+      await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
+    }
+  }
+
+  async messages(id?: string): Promise<Message[]> {
+    return await messagesOf(this.#context, resolveId(this.#context, id), new Readings(this.#context));
+  }
+
+  /** An interactive agent reads what was sent so far, and then the end of its input. */
+  async closeInput(id: string | undefined): Promise<AgentId> {
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context);
+    closeInput(this.#context, agent);
+    return agent;
+  }
+
+  /** A tmux window on an agent in this terminal; returns when it is left. The agent has no part in it. */
+  attach(id: string | undefined): Promise<Window> {
+    return openWindow(this.root, resolveId(this.#context, id), this.#context.env);
+  }
+
   tasks(): TaskFact[] {
     return withReader(this.#context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
   }
@@ -278,6 +320,7 @@ export class Workspace {
     const agents = ids.map((id) => resolveId(this.#context, id));
     const paths = agents.map((agent) => locate(this.#context, agent).paths);
     const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const readings = new Readings(this.#context);
     let reconciled = Number.NEGATIVE_INFINITY;
     let pause = 5;
     for (;;) {
@@ -290,6 +333,7 @@ export class Workspace {
       if (performance.now() - reconciled > RECONCILE_MS) {
         const observed = await reconcile(this.#context); // A keeper killed while we wait is taken over.
         await startWaiting(this.#context, observed);
+        await closeIdle(this.#context, observed, readings);
         for (const agent of agents) locate(this.#context, agent); // A launch that was given up is not waited for.
         reconciled = performance.now();
       }

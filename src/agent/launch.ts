@@ -16,6 +16,7 @@ import { audit } from "./audit.ts";
 import type { Composed } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
 import { readFacts } from "./facts.ts";
+import { writeFirstMessage } from "./messages.ts";
 import { agentRow, runRow } from "./record.ts";
 import { writeView } from "./view.ts";
 
@@ -119,9 +120,11 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
 }
 
 /** What the agent reads, and the files that only it may read. */
-export function writeInput(context: Context, { intent, input, files }: Composed): void {
+export function writeInput(context: Context, { intent, input, message, files }: Composed): void {
   const text = input ?? intent.prompt;
-  if (text !== null) replaceInside(context.layout.root, context.layout.agent(intent.task, intent.agent).prompt, text);
+  const { root } = context.layout;
+  if (message !== null) writeFirstMessage(context, intent, message.text, message.driver);
+  else if (text !== null) replaceInside(root, context.layout.agent(intent.task, intent.agent).prompt, text);
   for (const { name, content } of files)
     replaceInside(
       context.layout.root,
@@ -160,6 +163,7 @@ export function giveUp(context: Context, run: RunName & { nonce: string }, why: 
 function undo(context: Context, { agent, task, run }: IntentFact): void {
   removeFile(context.layout.root, context.layout.activeMark(agent, run));
   removeFile(context.layout.root, context.layout.agent(task, agent).prompt);
+  removeFile(context.layout.root, context.layout.run(task, agent, run).messages);
   catchUp(context, (registry) => registry.deleteRun(agent, run));
 }
 
@@ -187,6 +191,7 @@ export function commonOrders(context: Context, intent: IntentFact): Order[] {
     ["limit_policy", intent.limit_policy],
     ["disk_floor", intent.disk.floor_bytes],
     ["disk_policy", intent.disk.policy],
+    ...(intent.interactive ? [["fifo", paths.input] as const] : []),
   ];
 }
 
@@ -214,7 +219,7 @@ function problemOf(answer: KeeperAnswer, intent: IntentFact): string | undefined
     {
       exec: `execute ${intent.argv[0]}`,
       cwd: `enter ${intent.cwd}`,
-      stdin: `open ${intent.stdin}`,
+      stdin: `open ${intent.stdin ?? "its input"}`,
       fork: "start a process",
     }[failed.what] ?? `open its ${failed.what}`;
   return `The keeper could not ${what}: ${failed.name}.`;

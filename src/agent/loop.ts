@@ -2,16 +2,16 @@
  * What has to be done again and again while agents run. `midwatch up` does a round each second; without it, every command does
  * what it meets. Each part may run twice at once, in two processes, and does its work once.
  */
+import { existsSync } from "node:fs";
 import type { AgentId } from "../core/ids.ts";
-import type { IntentFact, LimitName, Tokens } from "../core/types.ts";
-import type { StreamReader } from "../drivers/driver.ts";
-import { Log } from "../log/log.ts";
+import type { LimitName, Tokens } from "../core/types.ts";
 import { archiveAged } from "./archive.ts";
 import { type Context, withReader } from "./context.ts";
-import { findDriver } from "./find-driver.ts";
 import { lastReports } from "./last-reports.ts";
+import { closeIdle } from "./messages.ts";
 import { emptyAged } from "./prune.ts";
 import { startWaiting } from "./queue.ts";
+import { Readings } from "./readings.ts";
 import { type Observed, reconcile } from "./reconcile.ts";
 import { type ProgressReport, TERMINAL } from "./report.ts";
 import { stop } from "./stop.ts";
@@ -29,21 +29,16 @@ export interface Round {
   deleted: number;
 }
 
-/** What a stream told so far, and how far it was read. */
-interface Reading {
-  reader: StreamReader;
-  offset: number;
-}
-
 export class Loop {
   readonly #context: Context;
   readonly #lingerMs: number;
+  readonly #readings: Readings;
   #tidyAt = 0;
-  readonly #readings = new Map<string, Reading>();
 
   constructor(context: Context, { lingerMs = LINGER_MS }: { lingerMs?: number } = {}) {
     this.#context = context;
     this.#lingerMs = lingerMs;
+    this.#readings = new Readings(context);
   }
 
   async round(): Promise<Round> {
@@ -55,8 +50,8 @@ export class Loop {
       await stop(this.#context, [one.agent], why);
       stopped.push(one.agent);
     }
-    for (const key of this.#readings.keys())
-      if (!observed.some(({ agent, run }) => `${agent}.${run}` === key)) this.#readings.delete(key);
+    await closeIdle(this.#context, observed, this.#readings);
+    this.#readings.keep(observed);
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
   }
 
@@ -71,9 +66,12 @@ export class Loop {
   }
 
   /** It said that it is done, and since then neither printed nor reported anything. */
-  #lingers({ task, agent, row }: Observed): { reason: string } | undefined {
+  #lingers({ task, agent, run, row, facts }: Observed): { reason: string } | undefined {
     const reported = withReader(this.#context, (registry) => registry.reports(task)).some((one) => one.agent === agent);
     if (!reported) return undefined;
+    // As long as it takes messages it may be told more.
+    const { inputClosed } = this.#context.layout.run(task, agent, run);
+    if (facts.intent?.interactive && !existsSync(inputClosed)) return undefined;
     const [last] = lastReports<ProgressReport>(this.#context.layout.agent(task, agent).progress, 1);
     if (last === undefined || !TERMINAL.includes(last.status)) return undefined;
     const sign = Math.max(Date.parse(last.timestamp), Date.parse(row.last_output_at ?? row.created_at));
@@ -86,33 +84,15 @@ export class Loop {
     const { intent } = one.facts;
     if (intent?.limit_policy !== "stop" || (intent.limits.tokens === 0 && intent.limits.cost_usd === 0))
       return undefined;
-    const { tokens, cost } = await this.#read(one, intent);
     const { limits } = intent;
+    const { result } = await this.#readings.read(one, intent.driver);
+    const tokens = total(result.tokens);
+    const cost = result.cost_usd ?? 0;
     if (limits.tokens > 0 && tokens > limits.tokens)
       return { limit: "tokens", reason: `${tokens} tokens, at most ${limits.tokens}` };
     if (limits.cost_usd > 0 && cost > limits.cost_usd)
       return { limit: "cost", reason: `${cost.toFixed(2)} USD, at most ${limits.cost_usd}` };
     return undefined;
-  }
-
-  async #read({ agent, run, row }: Observed, intent: IntentFact): Promise<{ tokens: number; cost: number }> {
-    const key = `${agent}.${run}`;
-    const driver = await findDriver(this.#context, intent.driver);
-    const reading = this.#readings.get(key) ?? { reader: driver.reader(), offset: 0 };
-    this.#readings.set(key, reading);
-    const log = driver.json ? Log.open(row.log, undefined, { type: "stdout", json: true }) : undefined;
-    if (log !== undefined) {
-      try {
-        const end = log.end(true);
-        for (const { record } of log.records({ offset: reading.offset, line: null }, end))
-          if (record !== undefined) reading.reader.read(record.data ?? record.text ?? "");
-        reading.offset = Math.max(end, reading.offset);
-      } finally {
-        log.close();
-      }
-    }
-    const { tokens, cost_usd } = reading.reader.result();
-    return { tokens: total(tokens), cost: cost_usd ?? 0 };
   }
 }
 

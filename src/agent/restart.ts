@@ -7,7 +7,7 @@ import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { newNonce } from "../core/ids.ts";
 import { iso, monoMs } from "../core/time.ts";
-import { ENDED_PHASES, type IntentFact } from "../core/types.ts";
+import { ENDED_PHASES, type IntentFact, type Message } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
 import { assertWritable } from "../disk/workspace.ts";
@@ -19,7 +19,9 @@ import { assertFolder } from "./find-command.ts";
 import { findDriver } from "./find-driver.ts";
 import { type Launched, launch } from "./launch.ts";
 import { locate } from "./locate.ts";
+import { messagesOf, resumePrompt } from "./messages.ts";
 import { phaseNow } from "./observe.ts";
+import { Readings } from "./readings.ts";
 import { runRow } from "./record.ts";
 import { knownTask } from "./start.ts";
 
@@ -51,9 +53,11 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   let run = listed.run.run + 1;
   // A number that was given up before it had an intent is not used again: its claim stands.
   while (existsSync(layout.run(former.task, agent, run).claim)) run++;
+  const resumes = options.resume !== undefined && options.resume !== false;
+  const waiting = resumes ? await waitingMessages(context, agent) : [];
   const asked: IntentFact = {
     ...former,
-    ...session(agent, facts, options),
+    ...session(agent, facts, options, waiting),
     ...host(),
     run,
     nonce: newNonce(),
@@ -94,14 +98,22 @@ function session(
   agent: AgentId,
   { intent, cleanup }: Facts,
   { resume }: RestartOptions,
-): Pick<IntentFact, "resume" | "session" | "prompt"> {
+  waiting: readonly Message[],
+): Pick<IntentFact, "resume" | "session" | "prompt" | "messages"> {
   const prompt = intent?.prompt ?? null;
-  if (resume === undefined || resume === false) return { resume: false, session: null, prompt };
+  if (resume === undefined || resume === false) return { resume: false, session: null, prompt, messages: [] };
   const known = cleanup?.result?.session ?? intent?.session ?? null;
   if (known === null) {
     throw new MidwatchError("USAGE", `${agent} has no session of its CLI that could go on.`, {
       hint: `midwatch restart ${agent}, without --resume, begins anew.`,
     });
   }
-  return { resume: true, session: known, prompt: resume === true ? GO_ON : resume };
+  const told = resumePrompt(resume === true ? null : resume, waiting) ?? GO_ON;
+  return { resume: true, session: known, prompt: told, messages: waiting.map(({ id }) => id) };
+}
+
+/** Sent to it, and taken up by no run so far. */
+async function waitingMessages(context: Context, agent: AgentId): Promise<Message[]> {
+  const all = await messagesOf(context, agent, new Readings(context));
+  return all.filter(({ state }) => state === "accepted");
 }

@@ -79,6 +79,10 @@ export function checkStart(
 export async function start(context: Context, driver: Driver, options: StartOptions): Promise<Started> {
   const { config, layout } = context;
   const cwd = checkStart(options, driver, context.cwd, context.env);
+  if (options.interactive && options.stdin !== undefined)
+    throw new MidwatchError("USAGE", "--interactive and --stdin exclude each other: both are its input.", {
+      hint: "Send the file's text as a message: midwatch send ID - < FILE",
+    });
   keeperBinary(context.env);
   assertWritable(layout.root);
   assertInside(layout.root, layout.active);

@@ -27,6 +27,7 @@ export const ERRORS = {
   REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },
   REFUSED_RIGHT: { exit: 4, status: 403, retryable: false },
   REFUSED_ALIVE: { exit: 4, status: 409, retryable: false },
+  REFUSED_INPUT: { exit: 4, status: 409, retryable: false },
   DISK_LOW: { exit: 5, status: 507, retryable: true },
   DISK_FULL: { exit: 5, status: 507, retryable: true },
   NOT_WRITABLE: { exit: 5, status: 500, retryable: false },

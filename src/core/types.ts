@@ -191,6 +191,26 @@ export interface ShowRecord extends ListRecord {
   cleanup_failures: CleanupFailure[];
 }
 
+/** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */
+export type MessageState = "accepted" | "injected" | "consumed" | "failed";
+
+/** One line of `messages --json`. */
+export interface Message {
+  id: string;
+  agent: AgentId;
+  run: number;
+  at: string;
+  /** An agent id, or `person`. */
+  from: string;
+  text: string;
+  state: MessageState;
+  state_at: string;
+  /** The later run that got it with its prompt. */
+  taken_by: number | null;
+  /** Why it failed. */
+  why: string | null;
+}
+
 /** What a stop or a cleanup did and what is left: `stop --json`. */
 export interface Report {
   agent: AgentId;
@@ -265,6 +285,8 @@ export interface IntentFact {
   session: string | null;
   resume: boolean;
   interactive: boolean;
+  /** Ids of messages to earlier runs that are part of `prompt`. */
+  messages?: string[];
   /** Further arguments for the driver's CLI. */
   args: string[];
   /** Variables of this file are in the run's environment; their values are not kept here. */

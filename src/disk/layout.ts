@@ -73,6 +73,12 @@ export interface RunPaths {
   secrets: string;
   /** What `worktree_setup` printed. */
   setup: string;
+  /** Messages to the agent, and what became of them. */
+  messages: string;
+  /** The FIFO that an interactive run reads from. */
+  input: string;
+  /** When it is there, the keeper ends the agent's input. */
+  inputClosed: string;
   /** Where this run's files are once the next run exists. */
   archivedLog: string;
   archivedStderr: string;
@@ -151,6 +157,9 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     ballast: join(at, "ballast"),
     secrets: join(at, "secrets.json"),
     setup: join(at, "setup.log"),
+    messages: join(at, "messages.jsonl"),
+    input: join(at, "input"),
+    inputClosed: join(at, "input.closed"),
     archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
     archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
     archivedIndex: join(archive, `${agent}_stream.${run}.idx`),

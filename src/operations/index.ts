@@ -1,6 +1,7 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
 import { archive, restore } from "./archive.ts";
+import { attach } from "./attach.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
 import { doctor } from "./doctor.ts";
@@ -14,6 +15,7 @@ import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
 import { search } from "./search.ts";
+import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { stop } from "./stop.ts";
 import { task } from "./task.ts";
@@ -32,6 +34,9 @@ export const operations: readonly Operation[] = [
   wait,
   stop,
   restart,
+  send,
+  messages,
+  attach,
   task,
   tasks,
   progress,

@@ -48,7 +48,7 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
 });
 
 /** The lines as they are; an unfinished one gets no newline. */
-async function* linesOf(items: AsyncIterable<LogItem>, mask: boolean): AsyncGenerator<Uint8Array> {
+export async function* linesOf(items: AsyncIterable<LogItem>, mask: boolean): AsyncGenerator<Uint8Array> {
   for await (const { raw } of items)
     yield Buffer.concat(raw.whole ? [shown(raw.bytes, mask), NEWLINE] : [shown(raw.bytes, mask)]);
 }

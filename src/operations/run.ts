@@ -67,6 +67,10 @@ const input = z.strictObject({
     .describe("A prompt a line: an agent for each (`-` reads them from the input)")
     .meta({ value: "FILE" })
     .optional(),
+  interactive: z
+    .boolean()
+    .describe("Keep its input open for `midwatch send`; the prompt is the first message")
+    .default(false),
   queue: z
     .boolean()
     .describe("Wait for room under --max-running; `midwatch up` or any `midwatch wait` starts it")
@@ -116,6 +120,7 @@ export const run: Operation = operation({
     "midwatch run --each prompts.txt --queue --wait --max-running 4",
     "midwatch run --wait -- ./build.sh",
     'midwatch run --worktree "port the parser"',
+    'midwatch run --interactive "wait for my messages"',
   ],
   run: (context, given) => begin(context, given),
   render: (item, options) =>
@@ -182,18 +187,24 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
 }
 
 function optionsOf(context: Context, given: Given, prompt: string | undefined): StartOptions {
-  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue } = given;
+  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue, interactive } =
+    given;
   if (given.branch !== undefined && given.each !== undefined)
     throw new MidwatchError("USAGE", "--branch names the branch of one agent; --each starts several.", {
       hint: "Use --worktree: each agent gets a branch of its own.",
     });
   const driver =
-    given.driver ?? (prompt === undefined ? "command" : command.length > 0 ? both() : presentDriver(context.env));
+    given.driver ??
+    (prompt === undefined || (interactive && command.length > 0)
+      ? "command"
+      : command.length > 0
+        ? both()
+        : presentDriver(context.env));
   if (prompt === undefined && command.length === 0)
     throw new MidwatchError("USAGE", "There is nothing to run.", {
       hint: "Give a prompt, or a command behind --: midwatch run -- make test",
     });
-  if (driver === "command" && prompt !== undefined) both();
+  if (driver === "command" && prompt !== undefined && !(interactive && command.length > 0)) both();
   if (driver !== "command" && prompt === undefined)
     throw new MidwatchError("USAGE", `The driver ${driver} needs a prompt.`, {
       hint: `midwatch run --driver ${driver} "what it should do"`,
@@ -204,7 +215,7 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     prompt,
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
-    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue },
+    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, interactive },
     ...{ worktree: given.worktree, branch: given.branch },
   };
 }
