@@ -59,14 +59,14 @@ export function sendMessage(context: Context, agent: AgentId, text: string, driv
 }
 
 /** One line, durable when this returns. `input`, last in it, is what the keeper hands over. */
-export function accept(paths: RunPaths, from: string, text: string, driver: Driver | undefined): Kept {
+function accept(paths: RunPaths, from: string, text: string, driver: Driver | undefined): Kept {
   const at = iso();
   const message = { id: randomUUID(), at, from, text, state: "accepted" as const };
   append(paths.messages, [{ ...message, input: driver?.message?.(text) }], { sync: true });
   return { ...message, state_at: at };
 }
 
-export function senderOf(context: Context): string {
+function senderOf(context: Context): string {
   return callingAgent(context) ?? "person";
 }
 
@@ -120,7 +120,7 @@ export async function closeIdle(context: Context, observed: readonly Observed[],
 }
 
 /** The messages in a run's file, each with its last state; the order is that of their acceptance. */
-export function keptMessages(path: string): Kept[] {
+function keptMessages(path: string): Kept[] {
   const found = new Map<string, Kept>();
   const log = Log.open(path, undefined, { type: "line", json: true });
   if (log === undefined) return [];
