@@ -107,6 +107,8 @@ void event_append(Run *run, const char *type, const char *content) {
   if (dir < 0) return;
   int fd = openat(dir, name, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
   close(dir);
+  struct stat st;
+  if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)) { close(fd); fd = -1; } /* somebody else's file by another name */
   if (fd < 0) return;
   unsigned char r[10];
   if (getrandom(r, sizeof r, 0) < 0) memset(r, 0, sizeof r);
