@@ -9,6 +9,8 @@ import { differential } from "./differential.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { pathAttacks } from "./path-attacks.ts";
+import { pidReuse } from "./pid-reuse.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import type { Report } from "./report.ts";
 import { stopRaces } from "./stop-races.ts";
@@ -25,6 +27,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   stopRaces: [stopRaces, 300],
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
+  pathAttacks: [pathAttacks, 10_000],
+  pidReuse: [pidReuse, 1000],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
