@@ -89,6 +89,8 @@ int replace_file(int dir, const char *name, const char *bytes, size_t n) {
 
 int append_line(int dir, const char *name, const char *line, size_t n) {
   int fd = openat(dir, name, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  struct stat st;
+  if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)) { close(fd); fd = -1; } /* somebody else's file by another name */
   if (fd < 0) return -1;
   Text t = {0};
   char last = '\n';

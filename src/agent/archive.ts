@@ -29,7 +29,6 @@ export async function archive(context: Context, agent: AgentId, run?: number, pr
   let ratio: number | null = null;
   const fact = await cleanUp(context, name, facts, {
     archive: true,
-    newest,
     progress,
     packed: (of) => {
       ratio = of;
@@ -41,7 +40,7 @@ export async function archive(context: Context, agent: AgentId, run?: number, pr
 
 export async function restore(context: Context, agent: AgentId, run?: number, progress?: Progress): Promise<Archived> {
   const { name, newest } = endedRun(context, agent, run);
-  const files = await restoreLogs(context, name, newest, progress);
+  const files = await restoreLogs(context, name, progress);
   remember(context, name, newest);
   return { agent, run: name.run, files, ratio: null };
 }
@@ -64,7 +63,7 @@ export async function archiveAged(context: Context): Promise<number> {
   for (const { facts, newest, task, agent, run } of archiveDue(context)) {
     const name = { task, agent, run };
     const ended = hasEnded(facts) && facts.done?.verified === true;
-    const fact = ended ? await cleanUp(context, name, facts, { archive: true, newest }) : undefined;
+    const fact = ended ? await cleanUp(context, name, facts, { archive: true }) : undefined;
     if (facts.intent) remember(context, name, newest);
     if (fact?.files.some(({ action }) => action === "archived")) done++;
   }

@@ -3,12 +3,13 @@
  * stream's result is read, each file is accounted for (kept, deleted or archived), and all of it is written to cleanup.json and
  * told to events.log. One failure does not stop the rest. Done by one process at a time; doing it twice gives the same.
  */
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { Progress } from "../core/progress.ts";
 import { iso } from "../core/time.ts";
 import type { CleanupFact, CleanupFailure, FileKind, FileReport, TrackedFile } from "../core/types.ts";
-import { removeFile, removeTree } from "../disk/inside.ts";
+import { namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import { alone } from "../process/alone.ts";
 import { leases } from "../process/keeper.ts";
@@ -27,8 +28,6 @@ export interface CleanupOptions {
   archive?: boolean;
   /** Try again what failed. */
   retry?: boolean;
-  /** It is the agent's newest run, so the files at the agent's names are its own. */
-  newest?: boolean;
   progress?: Progress | undefined;
   /** Told what the log was packed to. */
   packed?(ratio: number): void;
@@ -44,12 +43,13 @@ export async function cleanUp(
   facts: Facts,
   options: CleanupOptions = {},
 ): Promise<CleanupFact> {
-  const { purge = false, archive = false, retry = false, newest = true } = options;
+  const { purge = false, archive = false, retry = false } = options;
   const asked = purge || archive || retry;
   if (facts.cleanup && !asked) return facts.cleanup;
   return await underLock(context, name, facts, async (now) => {
     const known = now.cleanup;
     if (known && !asked) return known;
+    const newest = isNewest(context, name);
     const tried = known?.failures ?? [];
     // What should have been deleted is still to be deleted, also when somebody comes for another reason.
     const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
@@ -59,7 +59,7 @@ export async function cleanUp(
     const packsAgain = retry && tried.some(({ step }) => step === "archive");
     let archived_at = known?.archived_at;
     if (packs || packsAgain) {
-      files = await archiveSteps(context, name, now, files, options);
+      files = await archiveSteps(context, { ...name, newest }, now, files, options);
       if (!files.some(({ path, action }) => action === "failed" && !doomed(path))) archived_at = iso();
     }
     const fact: CleanupFact = {
@@ -78,15 +78,11 @@ export async function cleanUp(
 }
 
 /** The plain logs back from the archive. */
-export async function restoreLogs(
-  context: Context,
-  name: RunName,
-  newest: boolean,
-  progress?: Progress,
-): Promise<FileReport[]> {
+export async function restoreLogs(context: Context, name: RunName, progress?: Progress): Promise<FileReport[]> {
   const facts = readFacts(context.layout.run(name.task, name.agent, name.run));
   return await underLock(context, name, facts, async (now) => {
     const json = now.intent?.driver !== "command";
+    const newest = isNewest(context, name);
     const files: FileReport[] = [];
     for (const stderr of [false, true])
       files.push(await unpackLog(context, { ...name, newest, json, stderr }, progress));
@@ -102,18 +98,30 @@ export async function restoreLogs(
 }
 
 /** One process at a time, with the facts as they are when it has its turn. */
-function underLock<T>(
-  { layout }: Context,
-  { task, agent, run }: RunName,
-  facts: Facts,
-  act: (now: Facts) => T | Promise<T>,
-): Promise<T> {
-  const paths = layout.run(task, agent, run);
-  return alone(`cleanup ${paths.dir} ${facts.intent?.nonce ?? ""}`, () => {
-    const now = readFacts(paths);
+function underLock<T>(context: Context, name: RunName, facts: Facts, act: (now: Facts) => T | Promise<T>): Promise<T> {
+  return lockRun(context, name, facts, () => {
+    const now = readFacts(context.layout.run(name.task, name.agent, name.run));
     // Its folder may have been deleted under us: what the caller has seen still holds.
     return act(now.done || !facts.done ? { ...now, intent: now.intent ?? facts.intent } : facts);
   });
+}
+
+/** Under this lock a run's files are cleaned up, archived, restored, and moved away by the next run. */
+export function lockRun<T>(
+  { layout }: Context,
+  { task, agent, run }: RunName,
+  { intent }: Facts,
+  act: () => T | Promise<T>,
+): Promise<T> {
+  return alone(`cleanup ${layout.run(task, agent, run).dir} ${intent?.nonce ?? ""}`, act);
+}
+
+/** Whether the files at the agent's names are this run's: no later run has come as far as an intent. */
+function isNewest({ layout }: Context, { task, agent, run }: RunName): boolean {
+  const later = namesIn(layout.root, layout.agent(task, agent).runs)
+    .map(Number)
+    .filter((number) => number > run);
+  return !later.some((number) => existsSync(layout.run(task, agent, number).intent));
 }
 
 function fileSteps(context: Context, name: RunName, facts: Facts, doomed: (path: string) => boolean): FileReport[] {
@@ -163,14 +171,14 @@ const has = (files: readonly FileReport[], path: string): boolean => files.some(
 
 async function archiveSteps(
   context: Context,
-  name: RunName,
+  name: RunName & { newest: boolean },
   { intent }: Facts,
   files: readonly FileReport[],
-  { newest = true, progress, packed }: CleanupOptions,
+  { progress, packed }: CleanupOptions,
 ): Promise<FileReport[]> {
   let all = [...files];
   for (const stderr of [false, true]) {
-    const target = { ...name, newest, stderr, json: intent?.driver !== "command" };
+    const target = { ...name, stderr, json: intent?.driver !== "command" };
     const place = all.find(({ path }) => isLog(path) && path.includes("_stderr") === stderr);
     let file: FileReport;
     try {

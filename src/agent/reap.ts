@@ -161,7 +161,7 @@ async function finish(
 ): Promise<ReapRecord[]> {
   const facts = readFacts(context.layout.run(task, agent, run));
   if (!hasEnded(facts)) return [];
-  const fact = await cleanUp(context, { task, agent, run }, facts, { newest, ...FINISH[todo] });
+  const fact = await cleanUp(context, { task, agent, run }, facts, FINISH[todo]);
   remember(context, { task, agent, run }, newest);
   const base = { agent, run, phase: phaseNow({ ...facts, cleanup: fact }), alive: 0 };
   if (todo === "clean") return [{ ...base, action: "cleaned" }];

@@ -12,6 +12,7 @@ import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
 import { assertWritable } from "../disk/workspace.ts";
 import { host } from "../process/identity.ts";
+import { lockRun } from "./cleanup.ts";
 import { compose } from "./compose.ts";
 import { type Context, catchUp } from "./context.ts";
 import { type Facts, readFacts } from "./facts.ts";
@@ -85,7 +86,8 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   };
   const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: asked.created_at })}\n`;
   try {
-    return await launch(context, { ...composed, firstLine, prepare });
+    // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
+    return await lockRun(context, former, facts, () => launch(context, { ...composed, firstLine, prepare }));
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
     throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {

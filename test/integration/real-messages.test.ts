@@ -15,7 +15,7 @@ it.skipIf(!isInstalled("claude"))(
       const home = join(at.folder, "home");
       mkdirSync(home);
       const url = api.play("talk", { steps: [{ say: "I have heard you." }] });
-      const { env } = cliCommand("claude", { home, url, prompt: "" });
+      const { env } = cliCommand("claude", { home, url });
       const workspace = at.open({ env: { ...env, PATH: `${dirname(cliProgram("claude"))}:${env["PATH"]}` } });
       const record = await workspace.run({
         driver: "claude",

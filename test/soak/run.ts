@@ -10,6 +10,8 @@ import { differential } from "./differential.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { pathAttacks } from "./path-attacks.ts";
+import { pidReuse } from "./pid-reuse.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
 import type { Report } from "./report.ts";
@@ -29,6 +31,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
+  pathAttacks: [pathAttacks, 10_000],
+  pidReuse: [pidReuse, 1000],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
