@@ -14,6 +14,7 @@ import { alone } from "../process/alone.ts";
 import { audit } from "./audit.ts";
 import { type Context, withWriter } from "./context.ts";
 import { rebuildFrom } from "./folders.ts";
+import { retireWorktree } from "./retire-worktree.ts";
 import { mustStay, type Survey, type SurveyedAgent, survey } from "./survey.ts";
 import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
 import { writeView } from "./view.ts";
@@ -49,15 +50,15 @@ interface Choice {
 }
 
 export function prune(context: Context, options: PruneOptions = {}): Promise<PruneRecord[]> {
-  if (options.dryRun) return Promise.resolve(plan(context, options));
-  return underLock(context, () => {
+  if (options.dryRun) return plan(context, options);
+  return underLock(context, async () => {
     const records = emptyTrash(context, context.config.trash_for);
     withWriter(context, (registry) => rebuildFrom(context.layout, registry));
     const now = Date.now();
-    const { kept, choices } = choose(context, survey(context), options);
+    const { kept, choices } = await choose(context, survey(context), options);
     for (const [i, choice] of choices.entries()) {
       options.progress?.(`${i + 1} of ${choices.length}: ${choice.agent ?? choice.task.task}`);
-      records.push(takeAway(context, choice, now));
+      records.push(await takeAway(context, choice, now));
     }
     return [...records, ...kept];
   });
@@ -88,18 +89,18 @@ export function undoPrune(context: Context, asked?: string): Promise<PruneRecord
   });
 }
 
-function underLock<T>({ layout }: Context, act: () => T): Promise<T> {
+function underLock<T>({ layout }: Context, act: () => T | Promise<T>): Promise<T> {
   return alone(`prune ${layout.root}`, act);
 }
 
-function plan(context: Context, options: PruneOptions): PruneRecord[] {
+async function plan(context: Context, options: PruneOptions): Promise<PruneRecord[]> {
   const { trash_for } = context.config;
   const trash = listTrash(context).map((item) =>
     item.at + trash_for <= Date.now()
       ? record(item, "delete", inTrash(context))
       : record(item, "kept", `in the trash until ${iso(item.at + trash_for)}`),
   );
-  const { kept, choices } = choose(context, survey(context), options);
+  const { kept, choices } = await choose(context, survey(context), options);
   const planned = choices.map(({ task, agent, why, bytes }) => ({
     id: null,
     task: task.task,
@@ -112,11 +113,11 @@ function plan(context: Context, options: PruneOptions): PruneRecord[] {
   return [...trash, ...planned, ...kept];
 }
 
-function choose(
+async function choose(
   context: Context,
   { agents, tasks, bytes }: Survey,
   options: PruneOptions,
-): { choices: Choice[]; kept: PruneRecord[] } {
+): Promise<{ choices: Choice[]; kept: PruneRecord[] }> {
   const older = options.olderMs ?? context.config.prune_after;
   const over = options.overBytes ?? context.config.prune_over;
   const before = Date.now() - older;
@@ -127,7 +128,7 @@ function choose(
   for (const one of ended) {
     const old = (one.endedAt ?? 0) <= before;
     if (!old && left <= over) break;
-    const stay = mustStay(context, one, agents);
+    const stay = await mustStay(context, one, agents);
     if (stay !== undefined) {
       const { task, agent } = one;
       kept.push({ id: null, task, agent, action: "kept", why: stay, bytes: one.bytes, errors: [] });
@@ -151,9 +152,7 @@ function choicesOf(
   const whole = names.every((name) => own.some(({ agent }) => agent === name));
   if (whole && (own.length > 0 || Date.parse(fact.created_at) <= before)) {
     const why = going.get(own.at(-1)?.agent as AgentId) ?? "a task without agents";
-    // Worktrees lie outside the task's folder.
-    const beside = own.flatMap(({ paths }) => paths.filter((path) => path.startsWith("worktrees/")));
-    return [{ task: fact, agent: null, agents: own, why, bytes, paths: [...beside, fact.task] }];
+    return [{ task: fact, agent: null, agents: own, why, bytes, paths: [fact.task] }];
   }
   return own.map((one) => ({
     task: fact,
@@ -165,11 +164,20 @@ function choicesOf(
   }));
 }
 
-function takeAway(context: Context, { task, agent, agents, why, bytes, paths }: Choice, now: number): PruneRecord {
+async function takeAway(
+  context: Context,
+  { task, agent, agents, why, bytes, paths }: Choice,
+  now: number,
+): Promise<PruneRecord> {
   const id = itemId(now, agent ?? task.task);
   const base = { id, task: task.task, agent, why, bytes };
   try {
     const ids = agents.map((one) => one.agent);
+    // A worktree is no file of ours to keep in the trash: git takes it away, and only when all of it is in another branch.
+    for (const one of ids) {
+      const { action, why: stays } = await retireWorktree(context, { task: task.task, agent: one, run: 1 });
+      if (action === "kept") return { ...base, id: null, action: "kept", why: `its worktree: ${stays}`, errors: [] };
+    }
     // The rows first, in one transaction that sees a start which came in between; from then on nobody starts one here.
     if (!withWriter(context, (registry) => registry.takeOut(task.task, ids, agent === null)))
       return { ...base, id: null, action: "kept", why: "an agent has been started meanwhile", errors: [] };

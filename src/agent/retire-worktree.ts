@@ -51,6 +51,18 @@ export async function retireWorktree(
   }
 }
 
+/** Why its worktree may not go, in words; undefined when it may, or there is none. */
+export async function mustKeepWorktree(context: Context, name: RunName): Promise<string | undefined> {
+  const fact = worktreeOf(context, name);
+  if (fact === undefined || !existsSync(fact.path)) return undefined;
+  try {
+    await assertWorktree(context, fact);
+    return await unsaved(context, fact);
+  } catch (error) {
+    return toMidwatchError(error).message;
+  }
+}
+
 /** After a launch that failed: no agent ever worked in it, so all of it is what we made and goes without a question. */
 export async function undoWorktree(context: Context, name: RunName): Promise<void> {
   const fact = worktreeOf(context, name);

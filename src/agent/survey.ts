@@ -5,11 +5,11 @@ import type { AgentId, TaskId } from "../core/ids.ts";
 import type { TaskFact } from "../core/types.ts";
 import { namesIn } from "../disk/inside.ts";
 import { leases } from "../process/keeper.ts";
-import { unsavedWork } from "../process/worktree-state.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { readFolders } from "./folders.ts";
 import { hasEnded } from "./observe.ts";
+import { mustKeepWorktree } from "./retire-worktree.ts";
 import { folderBytes } from "./tracked.ts";
 
 export interface SurveyedAgent {
@@ -44,7 +44,8 @@ export function survey(context: Context): Survey {
     agents: agents.map(({ id: agent, task }) => {
       const own = runs.filter((row) => row.agent === agent);
       // Every folder counts, also one whose intent cannot be read: its processes may live.
-      const over = names(layout.root, layout.agent(task, agent).runs).every((name) => {
+      const folders = names(layout.root, layout.agent(task, agent).runs).filter((name) => /^\d+$/.test(name));
+      const over = folders.every((name) => {
         const facts = readFacts(layout.run(task, agent, Number(name)));
         return hasEnded(facts) && (Number(name) !== own.at(-1)?.run || facts.cleanup !== undefined);
       });
@@ -62,16 +63,16 @@ export function survey(context: Context): Survey {
 }
 
 /** Why an ended agent's files must not go, in words; undefined when they may. */
-export function mustStay(
+export async function mustStay(
   context: Context,
   { task, agent, paths }: SurveyedAgent,
   all: readonly SurveyedAgent[],
-): string | undefined {
+): Promise<string | undefined> {
   const { layout } = context;
   const open = [layout.agent(task, agent).log, layout.agent(task, agent).stderr].filter((path) => exists(path));
   if (leases(open).includes("held")) return "a process has its log open for writing";
   const worktree = join(layout.worktrees, agent);
-  const unsaved = exists(worktree) ? unsavedWork(worktree) : undefined;
+  const unsaved = exists(worktree) ? await mustKeepWorktree(context, { task, agent, run: 1 }) : undefined;
   if (unsaved !== undefined) return `its worktree ${worktree} is kept: ${unsaved}`;
   if (paths.length === 0) return "it has no files";
   // Whom an agent may stop is decided by who started it: the way up must be there while one below lives.
@@ -90,7 +91,7 @@ function pathsOf({ layout }: Context, task: TaskId, agent: AgentId): string[] {
     .filter((name) => archived.test(name))
     .map((name) => join(archive, name));
   // The run folders last: while they are there the agent is known, and what is left of it is found again.
-  return [...plain, files.summaries, ...packed, join(layout.worktrees, agent), join(dir, "runs", agent)]
+  return [...plain, files.summaries, ...packed, join(dir, "runs", agent)]
     .filter((path) => exists(path))
     .map((path) => path.slice(layout.root.length + 1));
 }

@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { ExitFact, IntentFact } from "../../src/core/types.ts";
+import type { ExitFact } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
 import { counts, told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
@@ -11,10 +11,14 @@ import { type Lab, text, until } from "../support/workspace.ts";
 
 const DAY = 86_400_000;
 
-async function over(at: Lab, days: number, options: { task?: string; script?: string } = {}): Promise<RunRecord> {
-  const { task, script = "echo some output" } = options;
+async function over(
+  at: Lab,
+  days: number,
+  options: { task?: string; script?: string; worktree?: boolean } = {},
+): Promise<RunRecord> {
+  const { task, script = "echo some output", worktree } = options;
   const argv = ["sh", "-c", script];
-  const record = await at.workspace.run({ argv, prompt: "p", ...(task ? { task: task as never } : {}) });
+  const record = await at.workspace.run({ argv, prompt: "p", worktree, ...(task ? { task: task as never } : {}) });
   await at.workspace.wait([record.agent]);
   const path = join(at.runDir(record), "exit.json");
   const fact = JSON.parse(text(path)) as ExitFact;
@@ -132,7 +136,7 @@ it("what lives, is held or has a child that lives is not touched", async () => {
   expect(await agents(at)).toEqual([parent.agent, held.agent, child.agent].sort());
 });
 
-it("a worktree with work that is nowhere else keeps its agent; a clean one goes and comes back with it", async () => {
+it("a worktree with work that is nowhere else keeps its agent; one that is all in another branch goes, by git", async () => {
   if (spawnSync("git", ["--version"]).status !== 0) return void console.log("skipped: git is not installed");
   const at = lab();
   const git = (cwd: string, ...args: string[]): string =>
@@ -145,27 +149,24 @@ it("a worktree with work that is nowhere else keeps its agent; a clean one goes 
   writeFileSync(join(at.folder, "file"), "1\n");
   git(at.folder, "add", "file");
   git(at.folder, "commit", "-qm", "first");
-  const record = await over(at, 20);
+  const record = await over(at, 20, { worktree: true });
   const worktree = join(at.root, "worktrees", record.agent);
-  mkdirSync(join(at.root, "worktrees"));
-  git(at.folder, "worktree", "add", "-q", "-b", "work", worktree);
-  const intent = join(at.runDir(record), "intent.json");
-  writeFileSync(intent, JSON.stringify({ ...(JSON.parse(text(intent)) as IntentFact), worktree }));
   const why = async (): Promise<unknown> => (await at.workspace.prune({ olderMs: 0, dryRun: true }))[0]?.why;
 
   writeFileSync(join(worktree, "new"), "x\n");
-  expect(await why()).toMatch(/worktree .* not committed/);
+  expect(await why()).toMatch(/worktree .* 1 uncommitted change/);
   git(worktree, "add", "new");
   git(worktree, "commit", "-qm", "second");
   expect(await why()).toMatch(/worktree .* in no other branch/);
   expect(await at.workspace.prune({ olderMs: 0 })).toMatchObject([{ agent: record.agent, action: "kept" }]);
-  git(at.folder, "merge", "-q", "work");
+  git(at.folder, "merge", "-q", `midwatch/${record.agent}`);
   expect((await at.workspace.show(record.agent)).files.find(({ kind }) => kind === "worktree")?.path).toBe(worktree);
   expect(await at.workspace.prune({ olderMs: 0 })).toMatchObject([{ action: "trashed" }]);
   expect(existsSync(worktree)).toBe(false);
+  expect(git(at.folder, "worktree", "list", "--porcelain")).not.toContain(worktree);
+  expect(git(at.folder, "branch", "--list", "midwatch/*")).toBe("");
   await at.workspace.undoPrune();
-  expect(readFileSync(join(worktree, "new"), "utf8")).toBe("x\n");
-  expect(git(worktree, "status", "--porcelain")).toBe("");
+  expect(await agents(at)).toEqual([record.agent]);
 });
 
 it("an undo overwrites nothing: what is there stays, the rest comes back, and it is told", async () => {
