@@ -52,7 +52,7 @@ import type { ChildRecord, Guarantee, ListRecord, Message, Phase, Report, ShowRe
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
-import { DRIVERS } from "./drivers/index.ts";
+import { type Activity, DRIVERS } from "./drivers/index.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
@@ -63,6 +63,7 @@ export type { Archived } from "./agent/archive.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
+export type { Activity } from "./drivers/index.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {
@@ -355,6 +356,18 @@ export class Workspace {
 
   async *logRecords(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogRecord> {
     for await (const { record } of this.log(id, options)) if (record !== undefined) yield record;
+  }
+
+  /** What the agent said and did, as its driver reads the lines. */
+  async *activities(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Activity> {
+    const { driver: name } = locate(this.#context, resolveId(this.#context, id)).listed.agent;
+    const driver = await findDriver(this.#context, name);
+    const reader = driver.reader();
+    for await (const { record, raw } of this.log(id, options)) {
+      if (record?.type === "lifecycle") continue;
+      if (driver.json && record === undefined) continue;
+      yield* reader.read(record?.data !== undefined && driver.json ? record.data : raw.bytes.toString());
+    }
   }
 
   /** Exactly the bytes the agent printed. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ENDED_PHASES, type ShowRecord } from "../core/types.ts";
 import { agentRef } from "./fields.ts";
-import { linesOf } from "./logs.ts";
+import { prettyLines } from "./logs.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 import { state } from "./render.ts";
@@ -12,7 +12,7 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
   name: "attach",
   summary: "Open a window on an agent; closing it leaves the agent alone",
   details:
-    "On a terminal with tmux: a window in a tmux server of this workspace's own (Ctrl-B D leaves it, several people may look). Else, or with --no-tmux, it follows the log in the terminal. The window only shows: nothing that happens to it reaches the agent. `midwatch send` is for talking to it.",
+    "On a terminal with tmux: a window in a tmux server of this workspace's own (Ctrl-B D leaves it, several people may look). Else, or with --no-tmux, it follows in the terminal. Both show what the agent says and does (`midwatch logs -f --pretty`). The window only shows: nothing that happens to it reaches the agent. `midwatch send` is for talking to it.",
   positionals: ["agent"],
   input: inputOf(),
   changes: false,
@@ -24,8 +24,8 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
     const window = windowed ? await workspace.attach(agent) : "absent";
     if (window === "absent") {
       if (windowed) context.notice("tmux is not here; following the log instead (Ctrl-C leaves it)");
-      const items = workspace.log(agent, { lines: LINES, follow: true, signal: context.signal });
-      if (!context.json) yield* linesOf(items, true);
+      const seen = workspace.activities(agent, { lines: LINES, follow: true, signal: context.signal });
+      if (!context.json) yield* prettyLines(seen, true);
       if (context.signal.aborted) return;
     } else if (window === "failed") context.notice("the window is gone; the agent has no part in that");
     yield await workspace.show(agent);

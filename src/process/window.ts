@@ -1,5 +1,5 @@
 /**
- * A window on an agent: a tmux server of this workspace's own, in which `midwatch logs -f` runs. It only shows. Whatever becomes of
+ * A window on an agent: a tmux server of this workspace's own, in which `midwatch logs -f --pretty` runs. It only shows. Whatever becomes of
  * the server, its socket or the terminal, the agent has no part in it.
  */
 import { spawn } from "node:child_process";
@@ -17,7 +17,7 @@ export function windowServer(root: string): string {
 
 /** Opens the agent's window, or the one that is there, in this terminal, and returns when it is left. A session for each agent: two people do not switch each other's view. */
 export function openWindow(root: string, agent: string, env: NodeJS.ProcessEnv): Promise<Window> {
-  const show = selfCommand(["logs", "-f", "--workspace", root, agent]);
+  const show = selfCommand(["logs", "-f", "--pretty", "--workspace", root, agent]);
   // The command as separate words: tmux executes it itself, no shell reads it.
   const args = ["-L", windowServer(root), "-f", "/dev/null", "new-session", "-A", "-s", agent, "-n", agent, ...show];
   const tmux = spawn("tmux", args, { env: ownTerminal(env), stdio: "inherit" });

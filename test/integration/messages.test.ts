@@ -190,6 +190,9 @@ describe("messages to a CLI", () => {
       return existsSync(join(at.runDir(record), "input.closed"));
     });
     expect((await workspace.wait([record.agent]))[0]).toMatchObject({ outcome: "completed", exit: { code: 0 } });
+    const pretty = (await at.cli("logs", "--pretty", record.agent)).stdout;
+    expect(pretty).toMatch(/-- took up a message\nheard go on\n-- done\n$/);
+    expect((await at.cli("logs", "--pretty", "--raw", record.agent)).code).toBe(2);
     const prompts = lines(record.log).filter((line) => line.includes('"isReplay":true') && line.includes("begin"));
     expect(prompts.length).toBe(1);
   });
