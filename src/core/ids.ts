@@ -33,6 +33,15 @@ export function newNonce(random: Random = randomBytes): string {
   return hex(random(16));
 }
 
+/** An id that sorts by time: 48 bits of ms, version 7, the rest random. */
+export function uuidv7(nowMs: number = Date.now(), random: Random = randomBytes): string {
+  const bytes = Buffer.from(random(16));
+  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
 /**
  * The part of an agent id that comes from a name or role: "Code Reviewer" gives "code-reviewer". What looks like a path
  * is refused rather than tidied, so that nobody believes a traversal was meant.

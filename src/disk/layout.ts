@@ -11,6 +11,12 @@ export interface Layout {
   registry: string;
   events: string;
   eventsError: string;
+  communication: string;
+  /** Older interactions, rendered. */
+  archive: string;
+  /** How far the snapshot has come; made again from events.log when it is missing. */
+  snapshotState: string;
+  snapshotLock: string;
   leases: string;
   active: string;
   /** `active/<agent>.<run>` */
@@ -74,6 +80,10 @@ export function layout(root: string): Layout {
     registry: join(root, "midwatch.db"),
     events: join(root, "events.log"),
     eventsError: join(root, "events.error.log"),
+    communication: join(root, "communication.md"),
+    archive: join(root, "archive.md"),
+    snapshotState: join(root, "snapshot.state"),
+    snapshotLock: join(root, "snapshot.lock"),
     leases: join(root, "leases"),
     active: join(root, "active"),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
