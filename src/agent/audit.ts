@@ -1,10 +1,11 @@
 /**
- * What midwatch did, as lines of events.log. Best effort: the facts of a run are the truth, and a full disk must not fail a stop
- * over a line. Callers see to it that an action is told once; most do so by acting under the lock of the run.
+ * What midwatch did and what agents told it, as lines of events.log: the one way in which our own code writes there. Best effort: the
+ * facts of a run are the truth, and a full disk must not fail a stop over a line. Callers see to it that an action is told once; most
+ * do so by acting under the lock of the run, others by giving an id that the same thing always has.
  */
-import { type AgentId, type TaskId, uuidv7 } from "../core/ids.ts";
-import { iso } from "../core/time.ts";
+import type { AgentId, TaskId } from "../core/ids.ts";
 import { appendInside } from "../disk/write-inside.ts";
+import { makeEvent } from "../journal/event.ts";
 import type { Context } from "./context.ts";
 
 export interface AuditEvent {
@@ -16,26 +17,27 @@ export interface AuditEvent {
     | "cleanup.failed"
     | "prune.trashed"
     | "prune.deleted"
-    | "prune.restored";
-  /** For people, one sentence. */
+    | "prune.restored"
+    | "progress"
+    | "finding"
+    | "turn"
+    | "error";
+  /** For people, one sentence; or what an agent said. */
   content: string;
   task?: TaskId;
   agent?: AgentId;
   data?: Record<string, unknown>;
+  /** midwatch, unless it is what an agent said. */
+  actor?: string;
+  /** 0, unless it belongs to a conversation. */
+  interaction?: number;
+  id?: string;
+  timestamp?: string;
 }
 
 export function audit({ layout }: Context, events: readonly AuditEvent[]): void {
   if (events.length === 0) return;
-  const records = events.map(({ type, content, ...about }) => ({
-    v: 1,
-    id: uuidv7(),
-    interaction: 0,
-    actor: "midwatch",
-    type,
-    content,
-    timestamp: iso(),
-    ...about,
-  }));
+  const records = events.map((event) => makeEvent({ interaction: 0, actor: "midwatch", ...event }));
   try {
     appendInside(layout.root, layout.events, records);
   } catch {

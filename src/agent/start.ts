@@ -50,6 +50,8 @@ export interface StartOptions {
   worktree?: boolean | undefined;
   /** The name of that branch; `midwatch/<agent>` unless told otherwise. */
   branch?: string | undefined;
+  /** What the agent said, turn by turn, goes to the journal when it has ended. */
+  journal?: "turns" | undefined;
 }
 
 const ID_TRIES = 5;
@@ -132,6 +134,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       sync: config.sync,
       grace_ms: config.grace,
       tier: config.tier,
+      ...(options.journal === undefined ? {} : { journal: options.journal }),
     };
     const composed = compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {

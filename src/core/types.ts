@@ -307,6 +307,8 @@ export interface IntentFact {
   sync: SyncMode;
   grace_ms: number;
   tier: Tier;
+  /** What it said goes to the journal when it has ended. */
+  journal?: "turns";
 }
 
 interface GitOrigin {

@@ -11,6 +11,14 @@ export interface Layout {
   registry: string;
   events: string;
   eventsError: string;
+  communication: string;
+  /** Older interactions, rendered. */
+  archive: string;
+  /** How far the snapshot has come; made again from events.log when it is missing. */
+  snapshotState: string;
+  snapshotLock: string;
+  /** Of the project, beside the workspace. */
+  scripts: string;
   leases: string;
   active: string;
   /** What prune took away, for a while. */
@@ -92,6 +100,11 @@ export function layout(root: string): Layout {
     registry: join(root, "midwatch.db"),
     events: join(root, "events.log"),
     eventsError: join(root, "events.error.log"),
+    communication: join(root, "communication.md"),
+    archive: join(root, "archive.md"),
+    snapshotState: join(root, "snapshot.state"),
+    snapshotLock: join(root, "snapshot.lock"),
+    scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
     active: join(root, "active"),
     trash: join(root, "trash"),

@@ -5,6 +5,8 @@ import { attach } from "./attach.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
 import { doctor } from "./doctor.ts";
+import { event } from "./event.ts";
+import { events } from "./events.ts";
 import { jsonl } from "./jsonl.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
@@ -17,6 +19,7 @@ import { run } from "./run.ts";
 import { search } from "./search.ts";
 import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
+import { snapshot } from "./snapshot.ts";
 import { stop } from "./stop.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
@@ -41,6 +44,9 @@ export const operations: readonly Operation[] = [
   tasks,
   progress,
   finding,
+  event,
+  events,
+  snapshot,
   up,
   search,
   verify,

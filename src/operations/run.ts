@@ -79,6 +79,10 @@ const input = z.strictObject({
     .boolean()
     .describe("Wait until it ends; exit 0 only if it completed. Ctrl-C ends the waiting, not the agent")
     .default(false),
+  journal: z
+    .enum(["turns"])
+    .describe("Log what the agent said to the journal, turn by turn, when it has ended")
+    .optional(),
   fallback_dir: z
     .string()
     .describe("Workspace to use for this run when the usual one cannot be written")
@@ -216,7 +220,7 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
     ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, interactive },
-    ...{ worktree: given.worktree, branch: given.branch },
+    ...{ worktree: given.worktree, branch: given.branch, journal: given.journal },
   };
 }
 
