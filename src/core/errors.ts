@@ -30,6 +30,7 @@ export const ERRORS = {
   DISK_FULL: { exit: 5, status: 507, retryable: true },
   NOT_WRITABLE: { exit: 5, status: 500, retryable: false },
   UNSAFE_PATH: { exit: 5, status: 500, retryable: false },
+  NO_HARD_LINKS: { exit: 5, status: 500, retryable: false },
   NO_KEEPER: { exit: 5, status: 500, retryable: false },
   NO_RESOURCES: { exit: 5, status: 503, retryable: true },
   LAUNCH_FAILED: { exit: 1, status: 500, retryable: false },
@@ -39,6 +40,7 @@ export const ERRORS = {
   REGISTRY_CORRUPT: { exit: 5, status: 500, retryable: false },
   REGISTRY_NEWER: { exit: 5, status: 500, retryable: false },
   CORRUPT_ARCHIVE: { exit: 1, status: 500, retryable: false },
+  OUTCOME_UNKNOWN: { exit: 1, status: 503, retryable: true },
   KEEPER_FAILED: { exit: 1, status: 500, retryable: false },
   INTERNAL: { exit: 1, status: 500, retryable: false },
 } as const;

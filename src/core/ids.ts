@@ -14,6 +14,8 @@ export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
 export const NONCE: RegExp = /^[0-9a-f]{32}$/;
 
+const REGISTER_KEY: RegExp = /^(leases|registers|heartbeats)(\/[a-z0-9][a-z0-9_-]{0,63}){1,3}$/;
+
 /** "-HHMMSS-6hex" takes 14 of the 64 characters. */
 const PREFIX_MAX = 50;
 
@@ -31,6 +33,15 @@ export function newTaskId(nowMs: number = Date.now(), random: Random = randomByt
 /** 32 hex digits that mark every process of one run. */
 export function newNonce(random: Random = randomBytes): string {
   return hex(random(16));
+}
+
+/** An id that sorts by time: 48 bits of ms, version 7, the rest random. */
+export function uuidv7(nowMs: number = Date.now(), random: Random = randomBytes): string {
+  const bytes = Buffer.from(random(16));
+  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /**
@@ -75,6 +86,14 @@ export function parseTaskId(text: unknown): TaskId {
   if (isTaskId(text)) return text;
   throw new MidwatchError("BAD_ID", `${quote(text)} is not a task id.`, {
     hint: "A task id looks like TASK-20261115-190000-1a2b3c4d. `midwatch tasks` lists them.",
+  });
+}
+
+/** A register of the journal, such as `leases/leader`. It becomes a path, so nothing else passes. */
+export function parseRegisterKey(text: string): string {
+  if (REGISTER_KEY.test(text)) return text;
+  throw new MidwatchError("BAD_ID", `${quote(text)} is not the key of a register.`, {
+    hint: "A key is leases/, registers/ or heartbeats/ and one to three names of a-z, 0-9, _ and -.",
   });
 }
 

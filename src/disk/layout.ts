@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { isAgentId } from "../core/ids.ts";
+import { isAgentId, parseRegisterKey } from "../core/ids.ts";
 
 export interface Layout {
   root: string;
@@ -13,6 +13,10 @@ export interface Layout {
   eventsError: string;
   leases: string;
   active: string;
+  /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
+  register(key: string): string;
+  /** `agent-<id>.checkpoint` */
+  checkpoint(agent: AgentId): string;
   /** `active/<agent>.<run>` */
   activeMark(agent: AgentId, run: number): string;
   task(task: TaskId): TaskPaths;
@@ -76,6 +80,8 @@ export function layout(root: string): Layout {
     eventsError: join(root, "events.error.log"),
     leases: join(root, "leases"),
     active: join(root, "active"),
+    register: (key) => join(root, parseRegisterKey(key)),
+    checkpoint: (agent) => join(root, `agent-${agent}.checkpoint`),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
     task: (task) => taskPaths(taskDir(task)),
     agent: (task, agent) => agentPaths(taskDir(task), agent),
