@@ -5,13 +5,13 @@ import { folder } from "../../test/support/folder.ts";
 import type { MidwatchError } from "../core/errors.ts";
 import { assertHardLinks } from "../disk/hard-links.ts";
 import { layout } from "../disk/layout.ts";
-import { Registers } from "./registers.ts";
+import { FileRegisters } from "./registers.ts";
 
 const KEY = "leases/leader";
 
 it("keeps the newest eight files of a register and every term", async () => {
   const root = folder();
-  const registers = new Registers(layout(root));
+  const registers = new FileRegisters(layout(root));
   for (let rev = 0; rev < 30; rev++) {
     expect(await registers.set(KEY, { rev }, rev)).toBe(rev + 1);
     await registers.set(`${KEY}/term-${rev}`, { event: "e" }, 0);
@@ -28,11 +28,11 @@ it.each([1, 5, 7, 8, 9, 20])(
   "R-003.19: a writer that stood still before its link while %i others were faster never wins",
   async (others) => {
     const root = folder();
-    const quick = new Registers(layout(root));
+    const quick = new FileRegisters(layout(root));
     await quick.set(KEY, "first", 0);
     let stood = false;
     // Everybody else moves on while this one stands between its look and its link.
-    const slow = new Registers(layout(root), (step) => {
+    const slow = new FileRegisters(layout(root), (step) => {
       if (step !== "looked" || stood) return;
       stood = true;
       for (let n = 0; n < others; n++) syncSet(root, 2 + n, `quick ${n}`);
@@ -53,7 +53,7 @@ function syncSet(root: string, rev: number, value: string): void {
 
 it("a damaged or half-written register is one without a value: it can be set", async () => {
   const root = folder();
-  const registers = new Registers(layout(root));
+  const registers = new FileRegisters(layout(root));
   await registers.set(KEY, "a", 0);
   writeFileSync(join(root, KEY, "1.json"), '{"v":1,"hol');
   expect(await registers.get(KEY)).toEqual({ value: null, rev: 1 });
@@ -62,7 +62,7 @@ it("a damaged or half-written register is one without a value: it can be set", a
 
 it("a folder that is taken away begins anew", async () => {
   const root = folder();
-  const registers = new Registers(layout(root));
+  const registers = new FileRegisters(layout(root));
   for (let rev = 0; rev < 3; rev++) await registers.set(KEY, rev, rev);
   rmSync(join(root, "leases"), { recursive: true });
   expect(await registers.set(KEY, "old", 3)).toBeUndefined();
@@ -73,7 +73,7 @@ it("a folder that is taken away begins anew", async () => {
 it.each(["../x", "leases/../../x", "leases/A", "leases", "leases/a/b/c/d", "tasks/x", "leases/a\0b", "leases/."])(
   "%j is no key",
   async (key) => {
-    await expect(new Registers(layout(folder())).set(key, 1, 0)).rejects.toMatchObject({ code: "BAD_ID" });
+    await expect(new FileRegisters(layout(folder())).set(key, 1, 0)).rejects.toMatchObject({ code: "BAD_ID" });
   },
 );
 

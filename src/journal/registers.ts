@@ -28,7 +28,7 @@ const TRIES = 100;
 /** Points of a change, in order; tests stop a process at each of them. */
 export type RegisterStep = "looked" | "linked";
 
-export class Registers {
+export class FileRegisters {
   readonly #layout: Layout;
   readonly #onStep: ((step: RegisterStep, key: string) => void) | undefined;
   #linksWork = false;
