@@ -37,6 +37,7 @@ describe("config", () => {
       prune_after: 1_209_600_000,
       prune_over: 5_368_709_120,
       trash_for: 86_400_000,
+      snapshot_keep: 3,
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",

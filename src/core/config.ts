@@ -36,6 +36,7 @@ export interface Config {
   readonly worktree_copy: string;
   readonly worktree_setup: string;
   readonly prompt_template: string;
+  readonly snapshot_keep: number;
 }
 
 export type ConfigKey = keyof Config;
@@ -110,6 +111,11 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     kind: "text",
     default: "",
     about: "File with the text round a prompt; the built-in one tells the agent its task and how to report",
+  },
+  snapshot_keep: {
+    kind: "count",
+    default: 3,
+    about: "Interactions that communication.md shows; older ones are in archive.md",
   },
 };
 
@@ -204,8 +210,8 @@ function fileEntries(file: unknown): [string, unknown][] {
       hint: 'Write it as {"grace": "10s"}; docs/config.md lists the names.',
     });
   }
-  // "$schema" lets editors complete the names; `drivers` is read where drivers are.
-  const entries = Object.entries(file).filter(([key]) => key !== "$schema" && key !== "drivers");
+  // "$schema" lets editors complete the names; the others are objects, read where they are used.
+  const entries = Object.entries(file).filter(([key]) => !["$schema", "drivers", "headings"].includes(key));
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
       unknown(`${JSON.stringify(key)} in midwatch.config.json`, key, CONFIG_KEYS);
@@ -289,6 +295,8 @@ ${rows.join("\n")}
 
 A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
 number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
+
+Two names hold objects: \`drivers\` (drivers.md) and \`headings\` (journal.md).
 
 ## Variables of a run
 

@@ -8,6 +8,7 @@ import { dirname } from "node:path";
 import { appendAll } from "./append.ts";
 import { diskFault, errno } from "./fault.ts";
 import { makeFolders } from "./make-folders.ts";
+import { syncFolder } from "./replace.ts";
 
 export interface AppenderOptions {
   /** `append` resolves when the records are on stable storage, not only written. */
@@ -108,6 +109,8 @@ export class Appender {
       makeFolders(dirname(this.#path));
       this.#fd = openSync(this.#path, OPEN, 0o600);
     }
+    // What is in a file is lost with its name: a new one is made durable before the first record counts.
+    if (this.#durable && fstatSync(this.#fd).size === 0) syncFolder(dirname(this.#path));
     return this.#fd;
   }
 

@@ -11,6 +11,12 @@ export interface Layout {
   registry: string;
   events: string;
   eventsError: string;
+  communication: string;
+  /** Older interactions, rendered. */
+  archive: string;
+  /** How far the snapshot has come; made again from events.log when it is missing. */
+  snapshotState: string;
+  snapshotLock: string;
   leases: string;
   active: string;
   /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
@@ -78,6 +84,10 @@ export function layout(root: string): Layout {
     registry: join(root, "midwatch.db"),
     events: join(root, "events.log"),
     eventsError: join(root, "events.error.log"),
+    communication: join(root, "communication.md"),
+    archive: join(root, "archive.md"),
+    snapshotState: join(root, "snapshot.state"),
+    snapshotLock: join(root, "snapshot.lock"),
     leases: join(root, "leases"),
     active: join(root, "active"),
     register: (key) => join(root, parseRegisterKey(key)),

@@ -31,6 +31,28 @@ export function replaceFast(path: string, data: string | Uint8Array): void {
   put(path, data, false, renameSync);
 }
 
+/** As `replace`; the file that was there stays as `aside`. */
+export function replaceKeeping(path: string, data: string | Uint8Array, aside: string): void {
+  put(path, data, true, (temporary, target) => {
+    keepAside(target, aside);
+    renameSync(temporary, target);
+  });
+  syncFolder(dirname(path));
+}
+
+/** One more name for a file that is about to be replaced; in the place of an older one. */
+export function keepAside(path: string, aside: string): void {
+  const temporary = `${aside}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    linkSync(path, temporary);
+  } catch (error) {
+    if (errno(error) === "ENOENT") return;
+    throw diskFault(error, path);
+  }
+  renameSync(temporary, aside);
+  remove(temporary); // Renaming does nothing when both are names of the same file already.
+}
+
 /**
  * Creates a fact that must not exist yet; false when it does. The file appears with its whole content (link of a
  * finished temporary file), so a crash in between leaves no empty claim behind.
@@ -75,7 +97,7 @@ export function writeAll(fd: number, data: Uint8Array): void {
 }
 
 /** Makes names that were created, renamed or removed in a folder survive a power cut. */
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     fsyncSync(fd);
@@ -116,6 +138,19 @@ function remove(path: string): void {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A text file of ours in a folder that others can change: a link in its place counts as missing. */
+export function readPlain(path: string): string | undefined {
+  try {
+    return readFileSync(path, {
+      encoding: "utf8",
+      flag: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    });
+  } catch (error) {
+    if (errno(error) === "ENOENT" || errno(error) === "ELOOP") return undefined;
+    throw diskFault(error, path);
+  }
 }
 
 /** A small text file, or undefined when it cannot be read. */

@@ -18,7 +18,7 @@ export interface Stored {
 
 /** A line that is no event. It costs one record in quarantine and one `error` event, never the rest. */
 export interface BadLine {
-  bad: { line: number | null; seq: number; reason: string; bytes: Uint8Array };
+  bad: { line: number | null; seq: number; reason: string; length: number; bytes: Uint8Array };
   next: Cursor;
 }
 
@@ -42,16 +42,27 @@ export interface EngineHealth {
   problems: string[];
 }
 
-export interface Engine {
+/** The events alone: all that projection, quarantine and doors need. */
+export interface EventLog {
   /** All of them, in order, durable when it resolves. Throws DISK_FULL, NOT_WRITABLE and the like; then none is acknowledged. */
   append(events: readonly JournalEvent[]): Promise<void>;
-  /** In the order of the journal, whole lines only. An id that came before is not given again. */
+  /** In the order of the journal, whole lines only. An id that came shortly before is not given again (each engine says what that is). */
   read(options?: ReadOptions): AsyncGenerator<Stored | BadLine>;
+  /** Where about this many lines before the end begin; undefined for the beginning. */
+  tail(lines: number): Promise<Cursor | undefined>;
+  /** Whether reading can go on there. Not when the journal became shorter or another one; `read` then begins anew. */
+  holds(cursor: Cursor): Promise<boolean>;
+  health(): Promise<EngineHealth>;
+  close(): Promise<void>;
+}
+
+/** Small values that change, each with a revision. */
+export interface Registers {
   get<T>(key: string): Promise<Register<T> | undefined>;
   /** Compare and set; `rev` is what was read, 0 for a new one. Undefined when somebody else was faster. */
   set(key: string, value: unknown, rev: number): Promise<number | undefined>;
   /** Keys that begin with the prefix. */
   keys(prefix: string): Promise<string[]>;
-  health(): Promise<EngineHealth>;
-  close(): Promise<void>;
 }
+
+export interface Engine extends EventLog, Registers {}

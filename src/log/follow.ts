@@ -71,7 +71,7 @@ export async function* follow(
 }
 
 /** Sleeps until the folder changes, the time is up, or the caller ends. */
-class Waker {
+export class Waker {
   #watcher: FSWatcher | undefined;
   #wake: () => void = () => undefined;
   readonly #signal: AbortSignal;

@@ -1,0 +1,154 @@
+/**
+ * The journal as one file of this machine. Many processes append to it without a lock: each write is whole lines through O_APPEND, and
+ * an append resolves when its lines are on stable storage (group commit). A reader's cursor is a byte offset.
+ */
+import { accessSync, constants } from "node:fs";
+import { dirname } from "node:path";
+import { setImmediate as breathe } from "node:timers/promises";
+import { MidwatchError } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
+import { Appender } from "../disk/appender.ts";
+import { errno } from "../disk/fault.ts";
+import { Waker } from "../log/follow.ts";
+import { LineIndex } from "../log/line-index.ts";
+import { lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
+import { Log } from "../log/log.ts";
+import { FileSource } from "../log/source.ts";
+import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "./engine.ts";
+import { type Entry, entries } from "./entries.ts";
+import type { JournalEvent } from "./event.ts";
+import { RecentIds, WINDOW_BYTES } from "./recent-ids.ts";
+
+/** A watch may miss something: this often a follower looks by itself. */
+const POLL_MS = 250;
+/** Others get their turn after this many entries. */
+const AT_ONCE = 2000;
+
+export class EmbeddedLog implements EventLog {
+  readonly #path: string;
+  #appender: Appender | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  append(events: readonly JournalEvent[]): Promise<void> {
+    this.#appender ??= new Appender(this.#path);
+    return this.#appender.append(events);
+  }
+
+  async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
+    const reading = new Reading(after === undefined ? 0 : offsetOf(after));
+    const waker = follow ? new Waker(dirname(this.#path), signal) : undefined;
+    try {
+      for (;;) {
+        const source = FileSource.open(this.#path);
+        try {
+          if (source !== undefined) yield* reading.on(source, signal);
+        } finally {
+          source?.close();
+        }
+        if (waker === undefined || signal.aborted) return;
+        await waker.wait(POLL_MS);
+        if (signal.aborted) return;
+      }
+    } finally {
+      waker?.close();
+    }
+  }
+
+  async tail(lines: number): Promise<Cursor | undefined> {
+    const source = FileSource.open(this.#path);
+    try {
+      const offset = source === undefined ? 0 : tailStart(source, wholeEnd(source, source.size()), lines);
+      return offset === 0 ? undefined : String(offset);
+    } finally {
+      source?.close();
+    }
+  }
+
+  async holds(cursor: Cursor): Promise<boolean> {
+    const source = FileSource.open(this.#path);
+    try {
+      return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
+    } finally {
+      source?.close();
+    }
+  }
+
+  async health(): Promise<EngineHealth> {
+    const problems: string[] = [];
+    try {
+      accessSync(this.#path, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      if (errno(error) !== "ENOENT") problems.push(`${this.#path} cannot be used: ${errno(error)}`);
+    }
+    return { engine: "embedded", durable: true, problems };
+  }
+
+  async close(): Promise<void> {
+    this.#appender?.close();
+    this.#appender = undefined;
+  }
+}
+const NEVER = new AbortController().signal;
+
+/** How far a reader has come. */
+class Reading {
+  #offset: number;
+  #ids: RecentIds | undefined;
+  /** Up to where lines were counted; only bad lines need a number. */
+  #counted = { offset: 0, lines: 0 };
+
+  constructor(offset: number) {
+    this.#offset = offset;
+  }
+
+  async *on(source: FileSource, signal: AbortSignal): AsyncGenerator<Stored | BadLine> {
+    const end = wholeEnd(source, source.size());
+    if (!isPlace(source, this.#offset, end)) this.#startOver();
+    this.#ids ??= idsBefore(source, this.#offset);
+    let n = 0;
+    for (const entry of entries(source, this.#offset, end)) {
+      this.#offset = entry.next;
+      if (entry.event === undefined) yield this.#badLine(source, entry);
+      else if (this.#ids.add(entry.event.id, entry.seq))
+        yield { event: entry.event, seq: entry.seq, next: String(entry.next) };
+      if (++n % AT_ONCE === 0) await breathe();
+      if (signal.aborted) return;
+    }
+    this.#offset = end;
+  }
+
+  /** The file was replaced by another: all of it is new. */
+  #startOver(): void {
+    this.#offset = 0;
+    this.#ids = undefined;
+    this.#counted = { offset: 0, lines: 0 };
+  }
+
+  #badLine(source: FileSource, { seq, next, bad }: Extract<Entry, { event: undefined }>): BadLine {
+    const log = new Log(source, new LineIndex(), { type: "line", json: true });
+    this.#counted = { offset: seq, lines: this.#counted.lines + log.count(this.#counted.offset, seq) };
+    return { bad: { line: this.#counted.lines + 1, seq, ...bad }, next: String(next) };
+  }
+}
+
+/** Where a line of the file begins, or its end. */
+function isPlace(source: FileSource, offset: number, end: number): boolean {
+  return offset <= end && lineStartFrom(source, offset, end) === offset;
+}
+
+function idsBefore(source: FileSource, offset: number): RecentIds {
+  const ids = new RecentIds();
+  const from = lineStartFrom(source, Math.max(0, offset - WINDOW_BYTES), offset);
+  for (const { event, seq } of entries(source, from, offset)) if (event !== undefined) ids.add(event.id, seq);
+  return ids;
+}
+
+function offsetOf(cursor: Cursor): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new MidwatchError("USAGE", `${quote(cursor)} is not a cursor of this journal.`, {
+    hint: "A cursor is what an earlier read gave.",
+  });
+}
