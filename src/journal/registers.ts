@@ -16,7 +16,7 @@ import { assertHardLinks } from "../disk/hard-links.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import { createExclusive, readJson, replaceFast } from "../disk/replace.ts";
-import type { Register } from "./engine.ts";
+import type { Register, Registers } from "./engine.ts";
 
 const KEEP = 8;
 const NUMBERED = /^([1-9]\d{0,14})\.json$/;
@@ -28,7 +28,7 @@ const TRIES = 100;
 /** Points of a change, in order; tests stop a process at each of them. */
 export type RegisterStep = "looked" | "linked";
 
-export class FileRegisters {
+export class FileRegisters implements Registers {
   readonly #layout: Layout;
   readonly #onStep: ((step: RegisterStep, key: string) => void) | undefined;
   #linksWork = false;

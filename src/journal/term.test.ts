@@ -3,7 +3,7 @@ import { event } from "../../test/contract/engine.ts";
 import { MemoryEngine } from "../../test/support/memory-engine.ts";
 import type { BadLine, Engine, Stored } from "./engine.ts";
 import type { JournalEvent } from "./event.ts";
-import { Terms, termKey, termsAt, withoutStale } from "./term.ts";
+import { fenced, Terms, termKey, withoutStale } from "./term.ts";
 
 async function contents(items: AsyncIterable<Stored | BadLine>): Promise<string[]> {
   const found: string[] = [];
@@ -69,8 +69,12 @@ it("a reader that begins at a cursor decides as one that read everything", async
   for await (const { next } of engine.read()) cursors.push(next);
   const whole = await visible(engine);
   for (const after of cursors) {
-    const rest = await contents(withoutStale(engine.read({ after }), await termsAt(engine, after)));
+    const rest = await contents(fenced(engine).read({ after }));
     expect(whole.join()).toMatch(new RegExp(`${rest.join()}$`));
     expect(rest).not.toContain("late");
   }
+  const reader = fenced(engine);
+  expect(await contents(reader.read())).toEqual(whole);
+  await engine.append([event("later", { term: 1 }), event("again by two", { term: 2 })]);
+  expect(await contents(reader.read({ after: cursors.at(-1) }))).toEqual(["again by two"]);
 });

@@ -6,7 +6,7 @@
  * nothing. What a leader appends carries its term and counts while that is the highest proven term before it: a leader that stood
  * still in the middle of a write and wakes behind its successor writes lines that nobody sees.
  */
-import type { BadLine, Cursor, Engine, Stored } from "./engine.ts";
+import type { BadLine, Cursor, Engine, EventLog, ReadOptions, Registers, Stored } from "./engine.ts";
 import type { JournalEvent } from "./event.ts";
 
 export const LEADER = "leader";
@@ -23,11 +23,11 @@ export function termKey(role: string, term: number): string {
 
 /** The highest proven term of each role, as far as a reader has come. Kept beside its cursor as `known`. */
 export class Terms {
-  readonly #engine: Pick<Engine, "get">;
+  readonly #registers: Pick<Registers, "get">;
   readonly #proven: Map<string, number>;
 
-  constructor(engine: Pick<Engine, "get">, known: Readonly<Record<string, number>> = {}) {
-    this.#engine = engine;
+  constructor(registers: Pick<Registers, "get">, known: Readonly<Record<string, number>> = {}) {
+    this.#registers = registers;
     this.#proven = new Map(Object.entries(known));
   }
 
@@ -50,11 +50,11 @@ export class Terms {
 
   async #isProven(role: string, term: number, id: string): Promise<boolean> {
     if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(role)) return false;
-    return (await this.#engine.get<TermMark | null>(termKey(role, term)))?.value?.event === id;
+    return (await this.#registers.get<TermMark | null>(termKey(role, term)))?.value?.event === id;
   }
 }
 
-/** The events that count. Every reader of the journal looks through this. */
+/** The events that count. Every reader of the journal looks through this, or through `fenced`. */
 export async function* withoutStale(
   items: AsyncIterable<Stored | BadLine>,
   terms: Terms,
@@ -62,10 +62,35 @@ export async function* withoutStale(
   for await (const item of items) if (!("event" in item) || (await terms.admit(item.event))) yield item;
 }
 
+/** The journal as readers see it: what does not count is not there. */
+export function fenced(engine: Engine): EventLog {
+  /** Of the last reader that ended: most go on where one before them stopped. */
+  let last: { at: Cursor; known: Record<string, number> } | undefined;
+  async function* read(options: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
+    const { after } = options;
+    let terms =
+      after === undefined ? new Terms(engine) : after === last?.at ? new Terms(engine, last.known) : undefined;
+    for await (const item of engine.read(options)) {
+      // Only what comes from leaders needs to know the elections before the cursor; most readers never meet it.
+      if ("event" in item && item.event.term !== undefined) terms ??= await termsAt(engine, after);
+      const counts = !("event" in item) || terms === undefined || (await terms.admit(item.event));
+      if (terms !== undefined) last = { at: item.next, known: terms.known };
+      if (counts) yield item;
+    }
+  }
+  return {
+    read,
+    append: (events) => engine.append(events),
+    tail: (lines) => engine.tail(lines),
+    holds: (cursor) => engine.holds(cursor),
+    health: () => engine.health(),
+    close: () => engine.close(),
+  };
+}
+
 /** What a reader that begins behind `after` has to know of the elections before it. */
-export async function termsAt(engine: Engine, after: Cursor | undefined): Promise<Terms> {
+async function termsAt(engine: Engine, after: Cursor | undefined): Promise<Terms> {
   const terms = new Terms(engine);
-  if (after === undefined) return terms;
   for await (const item of engine.read()) {
     if ("event" in item && item.event.type === ELECTION) await terms.admit(item.event);
     if (item.next === after) break;

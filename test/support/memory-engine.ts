@@ -1,5 +1,5 @@
 /** An engine in memory: what an engine has to do, in its shortest form. Several handles may share one store. */
-import type { BadLine, Engine, EngineHealth, ReadOptions, Register, Stored } from "../../src/journal/engine.ts";
+import type { BadLine, Cursor, Engine, EngineHealth, ReadOptions, Register, Stored } from "../../src/journal/engine.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
 
 export class MemoryStore {
@@ -30,6 +30,15 @@ export class MemoryEngine implements Engine {
       if (!options.follow) return;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+  }
+
+  async tail(lines: number): Promise<Cursor | undefined> {
+    const from = this.#store.lines.length - lines;
+    return from <= 0 ? undefined : String(from);
+  }
+
+  async holds(cursor: Cursor): Promise<boolean> {
+    return Number(cursor) <= this.#store.lines.length;
   }
 
   async get<T>(key: string): Promise<Register<T> | undefined> {

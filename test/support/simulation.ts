@@ -3,7 +3,7 @@
  * the machine, die and start anew, and an engine whose requests and answers are late, lost or doubled. The same seed gives the
  * same history, so a failure can be looked at again.
  */
-import type { BadLine, Engine, EngineHealth, ReadOptions, Register, Stored } from "../../src/journal/engine.ts";
+import type { BadLine, Cursor, Engine, EngineHealth, ReadOptions, Register, Stored } from "../../src/journal/engine.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
 import { MemoryEngine, type MemoryStore } from "./memory-engine.ts";
 import { random } from "./random.ts";
@@ -180,6 +180,14 @@ export class FaultyEngine implements Engine {
       return found;
     });
     yield* items;
+  }
+
+  tail(lines: number): Promise<Cursor | undefined> {
+    return this.#call(() => this.#inner.tail(lines));
+  }
+
+  holds(cursor: Cursor): Promise<boolean> {
+    return this.#call(() => this.#inner.holds(cursor));
   }
 
   get<T>(key: string): Promise<Register<T> | undefined> {
