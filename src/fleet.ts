@@ -15,6 +15,15 @@ import {
 import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
+import {
+  initScripts,
+  logEvent,
+  type NewEvent,
+  readEvents,
+  snapshot,
+  snapshotRounds,
+  watchSnapshot,
+} from "./agent/journal.ts";
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
@@ -38,6 +47,11 @@ import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
 import { DRIVERS } from "./drivers/index.ts";
+import { EmbeddedLog } from "./journal/embedded.ts";
+import type { Stored } from "./journal/engine.ts";
+import type { JournalEvent } from "./journal/event.ts";
+import type { EventsOptions } from "./journal/journal.ts";
+import type { SnapshotReport } from "./journal/project.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
@@ -45,6 +59,8 @@ import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
+export type { Stored } from "./journal/engine.ts";
+export type { JournalEvent } from "./journal/event.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {
@@ -128,6 +144,8 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
       cwd,
       registries: new Registries(paths),
       drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
+      headings: (file.value as { headings?: unknown } | undefined)?.headings,
+      journal: new EmbeddedLog(paths.events),
       onStep: options.onStep,
     },
     usedFallback,
@@ -386,6 +404,37 @@ export class Workspace {
     return records;
   }
 
+  /** Appends an event; durable when it resolves. */
+  event(input: NewEvent): Promise<JournalEvent> {
+    return logEvent(this.#context, input);
+  }
+
+  /** The journal, in its order, as it was read: each event with its place. */
+  events(options: EventsOptions = {}): AsyncGenerator<Stored> {
+    return readEvents(this.#context, options);
+  }
+
+  /** Brings communication.md and archive.md up to date. */
+  snapshot(options: { rebuild?: boolean | undefined } = {}): Promise<SnapshotReport> {
+    return snapshot(this.#context, options);
+  }
+
+  /** For a loop: each call brings them up to date when the journal has changed; one that cannot is done by the next. */
+  snapshotRounds(): () => Promise<void> {
+    return snapshotRounds(this.#context);
+  }
+
+  /** Again and again, whenever the journal has changed. */
+  watchSnapshot(signal: AbortSignal): AsyncGenerator<SnapshotReport> {
+    return watchSnapshot(this.#context, signal);
+  }
+
+  /** Puts the shell scripts of the journal into the project; gives their paths. */
+  initScripts(): string[] {
+    assertPerson(this.#context, "put scripts into the project");
+    return initScripts(this.#context);
+  }
+
   /** The rounds of `midwatch up`. */
   loop(options: { lingerMs?: number } = {}): Loop {
     return new Loop(this.#context, options);
@@ -399,6 +448,7 @@ export class Workspace {
 
   close(): void {
     this.#context.registries.close();
+    void this.#context.journal.close();
   }
 
   [Symbol.dispose](): void {

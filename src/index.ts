@@ -13,12 +13,14 @@ export type {
   TrackedFile,
 } from "./core/types.ts";
 export {
+  type JournalEvent,
   type LogOptions,
   type LogRecord,
   type OpenOptions,
   openWorkspace,
   type ReapRecord,
   type RunRecord,
+  type Stored,
   type WaitOptions,
   type Workspace,
 } from "./fleet.ts";

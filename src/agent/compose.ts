@@ -108,7 +108,7 @@ function template(context: Context): string | undefined {
 }
 
 /** How an agent calls midwatch from its shell. */
-function midwatchCommand(context: Context): string {
+export function midwatchCommand(context: Context): string {
   if (findCommand("midwatch", context.env["PATH"] ?? "") !== undefined) return "midwatch";
   return [process.execPath, process.argv[1] ?? ""].map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(" ");
 }

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { Layout } from "../disk/layout.ts";
+import type { EventLog } from "../journal/engine.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -28,6 +29,9 @@ export interface Context {
   readonly registries: Registries;
   /** `drivers` of midwatch.config.json, as it is. */
   readonly drivers?: unknown;
+  /** `headings` of midwatch.config.json, as it is. */
+  readonly headings?: unknown;
+  readonly journal: EventLog;
   readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 

@@ -5,6 +5,7 @@ import { maskText, maskValue } from "../core/mask.ts";
 import { iso } from "../core/time.ts";
 import { append } from "../disk/append.ts";
 import { makeFolder } from "../disk/inside.ts";
+import { type AuditEvent, audit } from "./audit.ts";
 import { assertSelf } from "./caller.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { lastReports } from "./last-reports.ts";
@@ -54,7 +55,8 @@ export function reportProgress(
     message: text(message),
     progress: percent,
   };
-  return { ...report, ...write(context, agent, "progress", report) };
+  const event = { content: `${report.status}: ${report.message}`, data: { status, percent } };
+  return { ...report, ...write(context, agent, "progress", report, event) };
 }
 
 export function reportFinding(
@@ -73,15 +75,23 @@ export function reportFinding(
     message: text(message),
     data: data ?? null,
   };
-  return { ...report, ...write(context, agent, "findings", report) };
+  const event = { content: `${severity} ${type}: ${report.message}`, data: { finding_type: type, severity } };
+  return { ...report, ...write(context, agent, "findings", report, event) };
 }
 
-function write(context: Context, agent: AgentId, kind: "progress" | "findings", report: object): Peers {
+function write(
+  context: Context,
+  agent: AgentId,
+  kind: "progress" | "findings",
+  report: object,
+  event: Pick<AuditEvent, "content" | "data">,
+): Peers {
   assertSelf(context, agent, "report for");
   const { task } = locate(context, agent).listed.agent;
   const folders = context.layout.task(task);
   makeFolder(context.layout.root, kind === "progress" ? folders.progressDir : folders.findingsDir);
   append(context.layout.agent(task, agent)[kind], [report], { sync: true });
+  audit(context, [{ type: kind === "progress" ? "progress" : "finding", actor: agent, agent, task, ...event }]);
   catchUp(context, (registry) => registry.putReport(agent, kind, report));
   writeView(context, task);
   const others = withReader(context, (registry) => registry.list({ all: true, task }))

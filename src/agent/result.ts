@@ -11,6 +11,7 @@ import { type Facts, readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
 import type { RunName } from "./launch.ts";
 import { logPath } from "./log-path.ts";
+import { Turns } from "./turns.ts";
 
 /** Others get their turn after this many lines. */
 const AT_ONCE = 2000;
@@ -35,11 +36,14 @@ export async function readResult(
   if (!driver.json) return null;
   const paths = logPath(context.layout, name.task, name.agent, name.run, newest);
   const reader = driver.reader(before(context, name, facts));
+  const said = intent.journal === "turns" ? new Turns(context, name) : undefined;
   await eachRecord(paths.log, (record) => {
     if (record.type === "lifecycle") return;
     const line = record.data === undefined ? (record.text ?? record.raw_content ?? "") : record.data;
-    reader.read(line, record.timestamp ? parseRfc3339(record.timestamp) : null);
+    const activities = reader.read(line, record.timestamp ? parseRfc3339(record.timestamp) : null);
+    said?.take(activities, record);
   });
+  await said?.tell();
   const result = reader.result();
   const { outcome, reason } = driver.judge({
     exit: { code: exit?.code ?? null, signal: exit?.signal ?? null },

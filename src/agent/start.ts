@@ -43,6 +43,8 @@ export interface StartOptions {
   /** Its input stays open for messages. */
   interactive?: boolean | undefined;
   description?: string | undefined;
+  /** What the agent said, turn by turn, goes to the journal when it has ended. */
+  journal?: "turns" | undefined;
 }
 
 const ID_TRIES = 5;
@@ -125,6 +127,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       sync: config.sync,
       grace_ms: config.grace,
       tier: config.tier,
+      ...(options.journal === undefined ? {} : { journal: options.journal }),
     };
     const composed = compose(context, driver, asked, fact);
     const prepare = (): void => {

@@ -264,6 +264,8 @@ export interface IntentFact {
   sync: SyncMode;
   grace_ms: number;
   tier: Tier;
+  /** What it said goes to the journal when it has ended. */
+  journal?: "turns";
 }
 
 /** claim: by a launcher it means that the run never started. */

@@ -17,6 +17,8 @@ export interface Layout {
   /** How far the snapshot has come; made again from events.log when it is missing. */
   snapshotState: string;
   snapshotLock: string;
+  /** Of the project, beside the workspace. */
+  scripts: string;
   leases: string;
   active: string;
   /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
@@ -88,6 +90,7 @@ export function layout(root: string): Layout {
     archive: join(root, "archive.md"),
     snapshotState: join(root, "snapshot.state"),
     snapshotLock: join(root, "snapshot.lock"),
+    scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
     active: join(root, "active"),
     register: (key) => join(root, parseRegisterKey(key)),

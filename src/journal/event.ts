@@ -37,7 +37,7 @@ export type EventInput = Pick<JournalEvent, "interaction" | "actor" | "type" | "
 };
 
 /** At the doors; what midwatch itself writes is short. */
-export const CONTENT_MAX: number = 1 << 20;
+const CONTENT_MAX: number = 1 << 20;
 const ACTOR_MAX = 200;
 const ID_MAX = 128;
 const TYPE = /^[a-z][a-z0-9_.-]{0,63}$/;
@@ -61,9 +61,13 @@ export function checkInput(input: EventInput): EventInput {
   }
   const bytes = Buffer.byteLength(content) + (input.data === undefined ? 0 : JSON.stringify(input.data).length);
   if (bytes > CONTENT_MAX) {
-    throw new MidwatchError("TOO_LARGE", `The content has ${bytes} bytes; an event takes at most ${CONTENT_MAX}.`, {
-      hint: "Put long text into a file and name the file in the event.",
-    });
+    throw new MidwatchError(
+      "TOO_LARGE",
+      `The content is longer than ${CONTENT_MAX} bytes, the most that an event takes.`,
+      {
+        hint: "Put long text into a file and name the file in the event.",
+      },
+    );
   }
   const fault = faultOf({ interaction, actor, type, content });
   if (fault !== undefined) {

@@ -3,7 +3,7 @@ import { MidwatchError } from "../core/errors.ts";
 import type { Cursor, EventLog, Stored } from "./engine.ts";
 import { checkInput, type EventInput, type JournalEvent, makeEvent } from "./event.ts";
 
-export interface EventFilter {
+interface EventFilter {
   type?: string | undefined;
   actor?: string | undefined;
   interaction?: number | undefined;

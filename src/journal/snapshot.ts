@@ -21,7 +21,7 @@ import {
 import { Quarantine } from "./quarantine.ts";
 import { BEGIN, END, type Headings } from "./render.ts";
 
-export type SnapshotStep = "recorded" | "folded" | "archived" | "rendered" | "remembered";
+type SnapshotStep = "recorded" | "folded" | "archived" | "rendered" | "remembered";
 
 export interface SnapshotOptions {
   keep: number;

@@ -3,6 +3,8 @@
 import { archive, restore } from "./archive.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
+import { event } from "./event.ts";
+import { events } from "./events.ts";
 import { jsonl } from "./jsonl.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
@@ -13,6 +15,7 @@ import { restart } from "./restart.ts";
 import { run } from "./run.ts";
 import { search } from "./search.ts";
 import { show } from "./show.ts";
+import { snapshot } from "./snapshot.ts";
 import { stop } from "./stop.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
@@ -33,6 +36,9 @@ export const operations: readonly Operation[] = [
   tasks,
   progress,
   finding,
+  event,
+  events,
+  snapshot,
   up,
   search,
   verify,

@@ -65,6 +65,10 @@ const input = z.strictObject({
     .boolean()
     .describe("Wait until it ends; exit 0 only if it completed. Ctrl-C ends the waiting, not the agent")
     .default(false),
+  journal: z
+    .enum(["turns"])
+    .describe("Log what the agent said to the journal, turn by turn, when it has ended")
+    .optional(),
   fallback_dir: z
     .string()
     .describe("Workspace to use for this run when the usual one cannot be written")
@@ -171,7 +175,7 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
 }
 
 function optionsOf(context: Context, given: Given, prompt: string | undefined): StartOptions {
-  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue } = given;
+  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue, journal } = given;
   const driver =
     given.driver ?? (prompt === undefined ? "command" : command.length > 0 ? both() : presentDriver(context.env));
   if (prompt === undefined && command.length === 0)
@@ -189,7 +193,7 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     prompt,
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
-    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue },
+    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, journal },
   };
 }
 

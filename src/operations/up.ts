@@ -8,7 +8,7 @@ const ROUND_MS = 1000;
 
 export const up: Operation = operation({
   name: "up",
-  summary: "Keep house: start queued agents, clean up after ended ones, watch limits",
+  summary: "Keep house: start queued agents, clean up after ended ones, watch limits, render the journal",
   details:
     "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. A line is printed for each thing done.",
   positionals: [],
@@ -19,9 +19,12 @@ export const up: Operation = operation({
   changes: true,
   examples: ["midwatch up", "midwatch up --once"],
   async *run(context, { once, max_running }) {
-    const loop = workspaceOf(context, { make: true, config: { max_running } }).loop();
+    const workspace = workspaceOf(context, { make: true, config: { max_running } });
+    const loop = workspace.loop();
+    const refresh = workspace.snapshotRounds();
     do {
       const { started, stopped } = await loop.round();
+      await refresh();
       if (started > 0 || stopped.length > 0) yield { started, stopped };
       if (!once) await sleep(ROUND_MS, undefined, { signal: context.signal }).catch(() => undefined);
     } while (!once && !context.signal.aborted);

@@ -1,0 +1,46 @@
+/**
+ * What midwatch did and what agents told it, as lines of events.log: the one way in which our own code writes there. Best effort: the
+ * facts of a run are the truth, and a full disk must not fail a stop over a line. Callers see to it that an action is told once; most
+ * do so by acting under the lock of the run, others by giving an id that the same thing always has.
+ */
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { append } from "../disk/append.ts";
+import { makeEvent } from "../journal/event.ts";
+import type { Context } from "./context.ts";
+
+export interface AuditEvent {
+  type:
+    | "agent.started"
+    | "agent.ended"
+    | "cleanup.archived"
+    | "cleanup.deleted"
+    | "cleanup.failed"
+    | "prune.trashed"
+    | "prune.deleted"
+    | "prune.restored"
+    | "progress"
+    | "finding"
+    | "turn"
+    | "error";
+  /** For people, one sentence; or what an agent said. */
+  content: string;
+  task?: TaskId;
+  agent?: AgentId;
+  data?: Record<string, unknown>;
+  /** midwatch, unless it is what an agent said. */
+  actor?: string;
+  /** 0, unless it belongs to a conversation. */
+  interaction?: number;
+  id?: string;
+  timestamp?: string;
+}
+
+export function audit({ layout }: Context, events: readonly AuditEvent[]): void {
+  if (events.length === 0) return;
+  const records = events.map((event) => makeEvent({ interaction: 0, actor: "midwatch", ...event }));
+  try {
+    append(layout.events, records);
+  } catch {
+    // No room, no right, or a link in its place: nothing that could be done here.
+  }
+}
