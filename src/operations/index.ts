@@ -1,11 +1,14 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
 import { archive, restore } from "./archive.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { event } from "./event.ts";
 import { events } from "./events.ts";
+import { health } from "./health.ts";
 import { jsonl } from "./jsonl.ts";
+import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
@@ -39,6 +42,9 @@ export const operations: readonly Operation[] = [
   event,
   events,
   snapshot,
+  checkpoint,
+  leader,
+  health,
   up,
   search,
   verify,
