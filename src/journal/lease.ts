@@ -31,8 +31,8 @@ export interface LeaseValue {
   resigned: boolean;
 }
 
-/** Points of a lease, in order; tests stop a process at each of them. */
-export type LeaseStep = "read" | "taken" | "marked" | "elected" | "renewing" | "renewed" | "resigning";
+/** Points of a lease; tests stop a process at each of them. */
+export type LeaseStep = "read" | "taken" | "marked" | "elected" | "renewing" | "renewed" | "appending" | "resigning";
 
 export interface LeaseOptions {
   holder: string;
@@ -102,6 +102,7 @@ export class Lease {
   async append(events: readonly JournalEvent[]): Promise<boolean> {
     const { term } = this;
     if (term === undefined) return false;
+    this.#at("appending");
     const { role } = this.#options;
     await this.#engine.append(events.map((event) => ({ ...event, term, ...(role === LEADER ? {} : { role }) })));
     return true;

@@ -8,6 +8,8 @@ import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
+import { leaderStops } from "./leader-stops.ts";
+import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
@@ -25,6 +27,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   cycles: [cycles, 10_000],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
+  leaderStops: [leaderStops, 500],
+  leaseSimulation: [leaseSimulation, 10_000],
   stopRaces: [stopRaces, 300],
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
