@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
+import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import {
   type ArchiveStep,
   type Context,
@@ -15,6 +16,7 @@ import {
 import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
+import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
 import {
   initScripts,
   logEvent,
@@ -54,7 +56,7 @@ import { findRepository, worktreeState } from "./agent/worktree.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
-import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
+import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import { follow, type Progress } from "./core/progress.ts";
 import { iso } from "./core/time.ts";
 import type { ChildRecord, Guarantee, ListRecord, Message, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
@@ -62,11 +64,17 @@ import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
 import { type Activity, DRIVERS } from "./drivers/index.ts";
-import { EmbeddedLog } from "./journal/embedded.ts";
+import { checkpointFile } from "./journal/checkpoint.ts";
+import { type ConsumeOptions, consume } from "./journal/consume.ts";
+import { EmbeddedEngine } from "./journal/embedded-engine.ts";
 import type { Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
+import { type HealthRecord, health } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
+import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
+import { resumeAll } from "./journal/pause.ts";
 import type { SnapshotReport } from "./journal/project.ts";
+import { fenced } from "./journal/term.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
@@ -146,6 +154,7 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
     throw new MidwatchError("BAD_CONFIG", file.reason, { hint: "Mend or remove the file." });
   const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
   const paths = layout(root);
+  const engine = new EmbeddedEngine(paths);
   return new Workspace(
     {
       layout: paths,
@@ -155,7 +164,8 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
       registries: new Registries(paths),
       drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
       headings: (file.value as { headings?: unknown } | undefined)?.headings,
-      journal: new EmbeddedLog(paths.events),
+      engine,
+      journal: fenced(engine),
       onStep: options.onStep,
     },
     usedFallback,
@@ -503,7 +513,43 @@ export class Workspace {
     return initScripts(this.#context);
   }
 
-  /** The rounds of `midwatch up`. */
+  /** Who leads, as one look can tell. */
+  leader(): Promise<Leadership> {
+    return leadership(this.#context.engine);
+  }
+
+  /** Again whenever it changes. */
+  watchLeader(signal: AbortSignal): AsyncGenerator<Leadership> {
+    return watchLeadership(this.#context.engine, signal);
+  }
+
+  health(): Promise<HealthRecord> {
+    return health(this.#context.engine, this.#context.layout, this.#context.config);
+  }
+
+  /** Lets those go on that paused after a write error and wait for a person; gives their names. */
+  resume(): Promise<string[]> {
+    assertPerson(this.#context, "end a pause");
+    return resumeAll(this.#context.engine);
+  }
+
+  /** The last interaction that an agent handled, null when there is none; with `interaction`, sets it. */
+  checkpoint(agent: string, interaction?: number): CheckpointRecord {
+    return checkpoint(this.#context, parseAgentId(agent), interaction);
+  }
+
+  /** Hands the events to an agent, each at least once and in order, from behind its checkpoint. */
+  consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
+    const { engine, layout: paths } = this.#context;
+    return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
+  }
+
+  /** What `midwatch up` does: rounds while it leads, standing by while another does. */
+  keepHouse(options: HouseOptions): AsyncGenerator<HouseRecord> {
+    return keepHouse(this.#context, options);
+  }
+
+  /** One round of `midwatch up`. */
   loop(options: { lingerMs?: number } = {}): Loop {
     return new Loop(this.#context, options);
   }

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { Layout } from "../disk/layout.ts";
-import type { EventLog } from "../journal/engine.ts";
+import type { Engine, EventLog } from "../journal/engine.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -31,7 +31,10 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
+  /** The journal as readers see it: without what a leader wrote that had been followed. */
   readonly journal: EventLog;
+  /** What it stands on, with its registers. */
+  readonly engine: Engine;
   readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 

@@ -34,6 +34,7 @@ export const ERRORS = {
   DISK_FULL: { exit: 5, status: 507, retryable: true },
   NOT_WRITABLE: { exit: 5, status: 500, retryable: false },
   UNSAFE_PATH: { exit: 5, status: 500, retryable: false },
+  NO_HARD_LINKS: { exit: 5, status: 500, retryable: false },
   NO_KEEPER: { exit: 5, status: 500, retryable: false },
   NO_RESOURCES: { exit: 5, status: 503, retryable: true },
   LAUNCH_FAILED: { exit: 1, status: 500, retryable: false },
@@ -45,6 +46,7 @@ export const ERRORS = {
   SNAPSHOT_BUSY: { exit: 5, status: 503, retryable: true },
   CORRUPT_ARCHIVE: { exit: 1, status: 500, retryable: false },
   GIT_FAILED: { exit: 1, status: 500, retryable: false },
+  OUTCOME_UNKNOWN: { exit: 1, status: 503, retryable: true },
   KEEPER_FAILED: { exit: 1, status: 500, retryable: false },
   INTERNAL: { exit: 1, status: 500, retryable: false },
 } as const;

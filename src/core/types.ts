@@ -24,6 +24,8 @@ export type SyncMode = "interval" | "none" | "always";
 export type Tier = "auto" | "subreaper";
 /** How much an agent may do without asking; each driver translates it to what its CLI offers. */
 export type Permission = "ask" | "edit" | "all" | "plan";
+/** When work goes on that a write error paused: by itself, or when a person says so. */
+export type PausePolicy = "auto" | "manual";
 /** What happens when a limit of a run is passed. */
 export type LimitPolicy = "stop" | "interrupt" | "notify";
 export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost";

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { isAgentId } from "../core/ids.ts";
+import { isAgentId, parseRegisterKey } from "../core/ids.ts";
 
 export interface Layout {
   root: string;
@@ -25,6 +25,10 @@ export interface Layout {
   trash: string;
   /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
+  /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
+  register(key: string): string;
+  /** `agent-<id>.checkpoint` */
+  checkpoint(agent: AgentId): string;
   /** `active/<agent>.<run>` */
   activeMark(agent: AgentId, run: number): string;
   task(task: TaskId): TaskPaths;
@@ -109,6 +113,8 @@ export function layout(root: string): Layout {
     active: join(root, "active"),
     trash: join(root, "trash"),
     worktrees: join(root, "worktrees"),
+    register: (key) => join(root, parseRegisterKey(key)),
+    checkpoint: (agent) => join(root, `agent-${agent}.checkpoint`),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
     task: (task) => taskPaths(taskDir(task)),
     agent: (task, agent) => agentPaths(taskDir(task), agent),

@@ -2,12 +2,15 @@
 
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
 import { doctor } from "./doctor.ts";
 import { event } from "./event.ts";
 import { events } from "./events.ts";
+import { health } from "./health.ts";
 import { jsonl } from "./jsonl.ts";
+import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
@@ -47,6 +50,9 @@ export const operations: readonly Operation[] = [
   event,
   events,
   snapshot,
+  checkpoint,
+  leader,
+  health,
   up,
   search,
   verify,

@@ -46,6 +46,20 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   return { pid, start_ticks: Number(fields[19]), name: text.slice(text.indexOf("(") + 1, close), state };
 }
 
+/** A process with all that is needed to recognise it from another process. */
+export type Somebody = ProcessIdentity & Host;
+
+export function self(): Somebody {
+  return { pid: process.pid, start_ticks: readProcess(process.pid)?.start_ticks ?? 0, ...host() };
+}
+
+/** Surely gone: of this boot and this pid namespace, and no such process lives. Of others nothing can be known from here. */
+export function isGone({ pid, start_ticks, boot_id, pid_ns }: Somebody): boolean {
+  const here = host();
+  if (boot_id !== here.boot_id || pid_ns !== here.pid_ns) return false;
+  return readProcess(pid)?.start_ticks !== start_ticks;
+}
+
 /** Is this the living keeper of the run with this nonce, on this host? */
 export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host): boolean {
   const here = host();

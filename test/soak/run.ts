@@ -9,6 +9,8 @@ import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
+import { leaderStops } from "./leader-stops.ts";
+import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
 import { pathAttacks } from "./path-attacks.ts";
@@ -30,6 +32,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   cycles: [cycles, 10_000],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
+  leaderStops: [leaderStops, 500],
+  leaseSimulation: [leaseSimulation, 10_000],
   stopRaces: [stopRaces, 300],
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
