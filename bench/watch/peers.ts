@@ -55,7 +55,13 @@ export function geminiCli(run: Run): boolean {
       return tail.every((call, index) => index < length || call === tail[index - length]);
     }),
   );
-  return cycles || run.steps.some(({ tool, args, thought }) => chants(tool === "message" ? args : (thought ?? "")));
+  const said = run.steps.flatMap(({ tool, args, thought }) => prose(tool === "message" ? args : (thought ?? "")));
+  return cycles || said.some(chants);
+}
+
+/** Code is not searched, and a list, a table or a heading begins anew. */
+function prose(text: string): string[] {
+  return text.replaceAll(/```[\s\S]*?(?:```|$)/g, "\n#\n").split(/^\s*(?:[-*+#>|]|\d+\.).*$/m);
 }
 
 const CHUNK = 50;

@@ -37,8 +37,12 @@ console.log(
 
 function valued(from: Groups, valuesOf: (run: Run) => Record<string, number>): Valued[] {
   const of = (list: readonly Run[], kind: Valued["kind"]): Valued[] =>
-    list.map((run) => ({ task: run.task_id, model: run.model, kind, values: valuesOf(run) }));
+    list.map((run) => ({ task: run.task_id, group: groupOf(run), kind, values: valuesOf(run) }));
   return [...of(from.stuck, "positive"), ...of(from.submitted, "negative"), ...of(from.healthy, "healthy")];
+}
+
+function groupOf({ ds, model }: Run): string {
+  return model === "" ? ds : `${ds}/${model}`;
 }
 
 const union = tune(valued(tuning, familyValues), PEER_CHOICES, MOST_FALSE);
@@ -97,9 +101,14 @@ for (const { name, runs: list } of scored.filter(({ name }) => name.startsWith("
   console.log(`F1 of ${name} less that of the tuned union: ${range(difference)}`);
 }
 
+const both: Groups = {
+  ...groups,
+  stuck: [...groups.stuck, ...groups.loops],
+  submitted: [...groups.submitted, ...groups.otherSola],
+};
 leaveOut(
-  valued(groups, familyValues),
-  valued(groups, (run) => stuckValues(momentsOf(run.steps))),
+  valued(both, familyValues),
+  valued(both, (run) => stuckValues(momentsOf(run.steps))),
   MOST_FALSE,
 );
 

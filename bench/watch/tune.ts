@@ -2,7 +2,8 @@
 
 export interface Valued {
   task: string;
-  model: string;
+  /** What is left out as a whole. */
+  group: string;
   kind: "positive" | "negative" | "healthy";
   values: Readonly<Record<string, number>>;
 }

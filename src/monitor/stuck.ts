@@ -42,18 +42,20 @@ export class Stuck {
 
     const row = this.#inRow(step);
     const cycle = this.#cycle();
+    const alike = this.#steps.filter((other) => same(other, step));
+    const [first = step] = alike;
     const measures = [
       measure("repeat", row * weight, last(row)),
       measure("cycle", cycle.rounds * weight, last(cycle.rounds * cycle.length)),
-      measure("again", (step.again + 1) * weight, this.#firstLike(step)),
+      measure("again", this.#again(step) * weight, first),
       measure("no_news", this.#idle, last(Math.ceil(this.#idle))),
     ];
     if (step.failed) {
-      const alike = this.#steps.slice(-ERROR_WINDOW).filter(({ error }) => error === step.error);
+      const sameError = this.#steps.slice(-ERROR_WINDOW).filter(({ error }) => error === step.error);
       const failed = this.#steps.slice(-MISTAKE_WINDOW).filter((other) => other.failed);
       measures.push(
-        measure("retry", (step.again + 1) * weight, this.#firstLike(step), step.errorText),
-        measure("same_error", alike.length, alike[0] ?? step, step.errorText),
+        measure("retry", alike.length * weight, first, step.errorText),
+        measure("same_error", sameError.length, sameError[0] ?? step, step.errorText),
         measure("error_streak", this.#streak, last(this.#streak), step.errorText),
         measure("mistakes", failed.length, failed[0] ?? step, step.errorText),
       );
@@ -82,8 +84,15 @@ export class Stuck {
     return best;
   }
 
-  #firstLike(step: Step): Step {
-    return this.#steps.find((other) => same(other, step)) ?? step;
+  /** The same step in the window. After a change it is right to look again, so what lies before the last one does not count. */
+  #again(step: Step): number {
+    let count = 0;
+    for (let at = this.#steps.length - 1; at >= 0; at--) {
+      const other = this.#steps[at];
+      if (other === undefined || other.wrote) break;
+      if (same(other, step)) count++;
+    }
+    return count;
   }
 }
 

@@ -10,8 +10,8 @@ const RICH_TASK = 6;
 const WINDOW = 5;
 /** Below this many words in the window an agent says too little. */
 const RICH_WINDOW = 15;
-/** Shared words by the root of all words in the window: one in four words when there are 16, one in ten when there are 100. */
-const SHARED = 0.5;
+/** Shared words by the root of all words in the window: 3 of 16, 7 of 100. */
+const SHARED = 0.65;
 /** A step teaches its words when it shares at least this with the task. */
 const TEACHES = { words: 2, share: 0.2 };
 const MOST_WORDS = 600;
