@@ -3,7 +3,7 @@ import type { Hold, Outcome, Phase } from "../core/types.ts";
 import type { Measure } from "./stuck.ts";
 
 /** The process tree since somebody looked last. */
-export interface ProcessFacts {
+interface ProcessFacts {
   /** Share of one core that the whole tree used. */
   cpu: number;
   /** Living processes below the main one, without servers of its own that are always there. */

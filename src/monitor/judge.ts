@@ -13,7 +13,7 @@ import { type Place, Steps } from "./steps.ts";
 import { isNews, type Measure, Stuck } from "./stuck.ts";
 import { Words } from "./words.ts";
 
-export type { Facts, ProcessFacts } from "./facts.ts";
+export type { Facts } from "./facts.ts";
 
 export type Level = "none" | "watch" | "alert";
 
