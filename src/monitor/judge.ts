@@ -52,8 +52,8 @@ const INTENT_CHARS = 3000;
 const FEW_STEPS = 3;
 /** Good steps in a row that clear what an agent was stuck in. */
 const CLEARS = 2;
-/** Of runs that no rule flags; with a task too short to compare with, only that it gets on is known. */
-const ON_TRACK = { rich: 0.8, poor: 0.5 };
+/** The share of modern runs that no rule flags and that solved their task; assumed where a task is too short to compare with. */
+const ON_TRACK = { rich: 0.74, poor: 0.5 };
 const FLOOD_WINDOW_MS = 1000;
 /** What a trouble is behind when both are there. */
 const CAUSED: readonly RuleName[] = ["trouble", "failed", "model_silent"];

@@ -42,8 +42,8 @@ interface Call {
 }
 
 const MOST_PENDING = 64;
-const MOST_LINES_KEPT = 8192;
-const MOST_CALLS_KEPT = 2048;
+const MOST_LINES_KEPT = 4096;
+const MOST_CALLS_KEPT = 512;
 const CALL_CHARS = 4096;
 const ERROR_CHARS = 200;
 /** Where a CLI says ok, only a short answer or the head of a long one is searched: a file may well speak of errors. */
