@@ -114,6 +114,8 @@ describe("silence", () => {
     const asked: Activity = { kind: "permission", tool: "Bash", denied: false };
     expect(judged(lines(started, asked), after(4)).level).toBe("none");
     expect(judged(lines(started, asked), after(20)).cause).toBe("permission_wait");
+    const works = { process: { ...IDLE, children: 1 } };
+    expect(judged(lines(started, asked), { ...after(20), ...works }).verdict).toBe("unknown");
     const finished: Activity = { kind: "finished", ok: true, why: null, text: "done" };
     expect(judged([...used(times(4, work)), ...lines(finished)], after(3600)).level).toBe("none");
     expect(judged(lines({ kind: "said", text: "building" }), { ...after(3600), speaks: false }).level).toBe("none");
@@ -146,9 +148,16 @@ describe("troubles", () => {
     expect(judged(fatal, { phase: "drained", outcome: "failed", why: "529" }).cause).toBe("overloaded");
   });
 
-  it("keys in their words do not reach the quote", () => {
-    const text = "invalid key sk-ant-REDACTED";
-    expect(JSON.stringify(judged(lines(trouble({ trouble: "auth", text }))))).not.toContain("sk-ant-abc");
+  it("keys do not reach a quote, wherever they stand", () => {
+    const key = ["sk", "ant", "api03", "AbCdEf4gH5IjKlMn6oP7QrSt"].join("-");
+    const text = `Error: invalid key ${key}`;
+    const told = [
+      judged(lines(trouble({ trouble: "auth", text }))),
+      judged(used(times(6, () => ({ input: `curl -H "x-api-key: ${key}" host`, text, ok: false })))),
+      judged(used(times(8, (index) => ({ input: `try ${index}`, text, ok: false })))),
+    ];
+    for (const { verdict } of told) expect(verdict).toBe("blocked");
+    expect(JSON.stringify(told)).not.toMatch(/sk-ant|AbCdEf|IjKlMn/);
   });
 });
 
@@ -238,6 +247,18 @@ describe("getting on", () => {
     );
     expect(judged(lines({ kind: "started", session: null, model: null }, ...again)).cause).toBe("same_words");
     expect(judged(lines(...again)).level).toBe("none");
+  });
+
+  it("what it works on is said before how it gets on", () => {
+    const task =
+      "Rename the swappable dependency of ProjectState in the autodetector of migrations for a ForeignKey constraint";
+    const other = `grep flux colnames in BinnedTimeSeries; the lightcurve periodogram of TESS folds photometry by barycentric
+      epoch, aperture, dilution, detrending and centroid`;
+    const away = times(4, (index) => ({ input: `${other} ${"abcd"[index]}`, text: `line ${"abcd"[index]}` }));
+    const same = times(3, () => ({ input: `${other} last`, text: "one" }));
+    const told = judged(used([...away, ...same]), {}, task);
+    expect(told).toMatchObject({ verdict: "drifting", level: "watch" });
+    expect(told.reasons.map(({ rule }) => rule)).toEqual(["off_task", "repeat", "again"]);
   });
 
   it("tool uses that are denied in a row", () => {

@@ -114,11 +114,7 @@ export class Judge {
         this.#meet(activity, seq);
         break;
       case "finished":
-        this.#said.end();
-        this.#waiting = "nothing";
-        if (activity.ok) this.#trouble = null;
-        if (activity.ok && this.#agent && this.#succeeded === 0)
-          this.#stand({ rule: "unproven", value: 1, seq: place(seq), quote: activity.text ?? "" });
+        this.#finish(activity, seq);
         break;
       case "usage":
       case "note":
@@ -241,6 +237,16 @@ export class Judge {
     this.#stand({ rule: "denied", value: ++this.#denied, seq: place(seq), quote: activity.tool });
   }
 
+  #finish(activity: Extract<Activity, { kind: "finished" }>, seq: number): void {
+    this.#said.end();
+    this.#waiting = "nothing";
+    if (!activity.ok) return;
+    this.#trouble = null;
+    this.#standing.clear();
+    if (this.#agent && this.#succeeded === 0)
+      this.#stand({ rule: "unproven", value: 1, seq: place(seq), quote: activity.text ?? "" });
+  }
+
   #meet(activity: Extract<Activity, { kind: "trouble" }>, seq: number): void {
     const before = this.#trouble;
     this.#trouble = { activity, count: (before?.count ?? 0) + 1, seq: { from: before?.seq.from ?? seq, to: seq } };
@@ -266,8 +272,10 @@ export function judge(moments: Iterable<Moment>, task: string, facts: Facts, thr
   return judge.verdict(facts);
 }
 
+/** Alerts first, then what is said of an agent at `watch` already, then mere looks; among these the table's order. */
 function rank({ level, rule }: Reason): number {
-  return (level === "alert" ? 0 : RULE_NAMES.length) + RULE_NAMES.indexOf(rule);
+  const group = level === "alert" ? 0 : RULES[rule].watched === "on_track" ? 2 : 1;
+  return group * RULE_NAMES.length + RULE_NAMES.indexOf(rule);
 }
 
 function confidenceOf(verdict: Verdict, { rule, level }: Reason): number {

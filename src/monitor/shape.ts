@@ -16,7 +16,7 @@ export function bounded(text: string, most: number = MOST_CHARS): string {
   return `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
 
-function shapeOf(line: string): string {
+export function shapeOf(line: string): string {
   return line.replaceAll(TEMPORARY, "/tmp/#").replaceAll(NUMBERS, "#").replaceAll(/\s+/g, " ").trim();
 }
 

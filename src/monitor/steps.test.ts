@@ -29,7 +29,7 @@ describe("a step", () => {
   it("fails by the CLI's word or by an answer that is an error, not by a file that speaks of errors", () => {
     expect(step("x", "no luck", { ok: false })).toMatchObject({ failed: true, errorText: "no luck" });
     expect(step("x", "bash: line 7: javac: command not found").errorText).toBe(
-      "bash: line #: javac: command not found",
+      "bash: line 7: javac: command not found",
     );
     expect(step("x", "12 passed, 0 failed, no errors").failed).toBe(false);
     const file = ["import a", "export b", "c", "d", "throw new Error('cannot read')"].join("\n");
