@@ -80,7 +80,8 @@ export function pathAttacks(count: number, seed = 1): Promise<Report> {
         if (performance.now() - begun > SLOW_MS)
           fail(`round ${round} of seed ${seed}: ${operation} under ${name} took too long`);
         if (swap !== undefined) await ask("end");
-        seen[what] = (seen[what] ?? 0) + 1;
+        const tally = what.startsWith("fault") ? "fault" : what;
+        seen[`${operation}: ${tally}`] = (seen[`${operation}: ${tally}`] ?? 0) + 1;
         if (what.startsWith("fault")) fail(`round ${round} of seed ${seed}: ${operation} under ${name}: ${what}`);
         const touched = difference(whole, snapshot(scene.outside));
         if (touched.length > 0) {
