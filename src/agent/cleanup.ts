@@ -52,6 +52,8 @@ export async function cleanUp(
     const known = now.cleanup;
     if (known && !asked) return known;
     const newest = isNewest(context, name);
+    // First, while the stream is there.
+    const result = known?.result ?? (now.done ? await readResult(context, name, now, newest) : null);
     const tried = known?.failures ?? [];
     // What should have been deleted is still to be deleted, also when somebody comes for another reason.
     const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
@@ -66,7 +68,7 @@ export async function cleanUp(
       if (!files.some(({ path, action }) => action === "failed" && !doomed(path))) archived_at = iso();
     }
     const fact: CleanupFact = {
-      result: known?.result ?? (now.done ? await readResult(context, name, now, newest) : null),
+      result,
       files,
       freed_bytes: files.reduce((sum, { action, bytes }) => sum + (action === "deleted" ? (bytes ?? 0) : 0), 0),
       at: iso(),
