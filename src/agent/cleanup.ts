@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
-import type { CleanupFact, CleanupFailure, FileKind, FileReport, TrackedFile } from "../core/types.ts";
+import type { CleanupFact, CleanupFailure, FileKind, FileReport, RunResult, TrackedFile } from "../core/types.ts";
 import { namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { replaceInside } from "../disk/write-inside.ts";
@@ -53,7 +53,7 @@ export async function cleanUp(
     if (known && !asked) return known;
     const newest = isNewest(context, name);
     // First, while the stream is there.
-    const result = known?.result ?? (now.done ? await readResult(context, name, now, newest) : null);
+    const result = known?.result ?? (now.done ? await told(readResult(context, name, now, newest)) : null);
     const tried = known?.failures ?? [];
     // What should have been deleted is still to be deleted, also when somebody comes for another reason.
     const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
@@ -80,6 +80,11 @@ export async function cleanUp(
     if (write(context, name, fact)) auditCleanup(context, name, now, known, fact);
     return fact;
   });
+}
+
+/** A stream that cannot be read (any more) tells nothing; that is no reason to leave the rest undone. */
+function told(reading: Promise<RunResult | null>): Promise<RunResult | null> {
+  return reading.catch(() => null);
 }
 
 /** The plain logs back from the archive. */

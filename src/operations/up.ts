@@ -22,17 +22,18 @@ export const up: Operation = operation({
     const loop = workspaceOf(context, { make: true, config: { max_running } }).loop();
     do {
       const round = await loop.round();
-      const { started, stopped, archived, deleted } = round;
-      if (started + stopped.length + archived + deleted > 0) yield round;
+      const { started, stopped, archived, deleted, problem } = round;
+      if (started + stopped.length + archived + deleted > 0 || problem !== null) yield round;
       if (!once) await sleep(ROUND_MS, undefined, { signal: context.signal }).catch(() => undefined);
     } while (!once && !context.signal.aborted);
   },
-  render: ({ started, stopped, archived, deleted }) =>
+  render: ({ started, stopped, archived, deleted, problem }) =>
     [
       started > 0 ? `started ${started} from the queue` : "",
       ...stopped.map((agent) => `stopped ${agent}`),
       archived > 0 ? `archived the logs of ${archived}` : "",
       deleted > 0 ? `deleted ${deleted} from the trash` : "",
+      problem ?? "",
     ]
       .filter(Boolean)
       .join("\n"),

@@ -3,12 +3,12 @@
  * things that make a reader wait for ever. Outside lies a copy of everything by the same names; no byte, mode, time or name of it may
  * ever change.
  */
-import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import { makeFifo } from "../support/fifo.ts";
 import { pick, random } from "../support/random.ts";
 import { snapshot } from "../support/snapshot.ts";
 import { Lab, supportFile, text } from "../support/workspace.ts";
@@ -159,7 +159,7 @@ function attack(scene: Scene, next: () => number): Attack {
   if (!existsSync(join(path, ".."))) return { name: "nothing" };
   if (kind === "link") symlinkSync(target, path);
   else if (kind === "folder") mkdirSync(join(path, "deep", "er"), { recursive: true });
-  else if (kind === "fifo") spawnSync("mkfifo", [path]);
+  else if (kind === "fifo") makeFifo(path);
   else if (existsSync(target) && isFile(target)) linkSync(target, path);
   else symlinkSync(join(outside, "runs", record.agent), path);
   if (!existsSync(root)) throw new Error("the workspace itself is gone");
