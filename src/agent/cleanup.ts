@@ -8,14 +8,16 @@ import { basename } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { Progress } from "../core/progress.ts";
 import { iso } from "../core/time.ts";
-import type { CleanupFact, CleanupFailure, FileKind, FileReport, TrackedFile } from "../core/types.ts";
+import type { CleanupFact, CleanupFailure, FileKind, FileReport, RunResult, TrackedFile } from "../core/types.ts";
 import { namesIn, removeFile, removeTree } from "../disk/inside.ts";
+import type { RunPaths } from "../disk/layout.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import { alone } from "../process/alone.ts";
 import { leases } from "../process/keeper.ts";
 import { auditCleanup } from "./cleanup-events.ts";
 import type { Context } from "./context.ts";
 import { type Facts, readFacts } from "./facts.ts";
+import { keepersGone } from "./keepers-gone.ts";
 import type { RunName } from "./launch.ts";
 import { packLog, unpackLog } from "./pack.ts";
 import { readResult } from "./result.ts";
@@ -50,20 +52,23 @@ export async function cleanUp(
     const known = now.cleanup;
     if (known && !asked) return known;
     const newest = isNewest(context, name);
+    // First, while the stream is there.
+    const result = known?.result ?? (now.done ? await told(readResult(context, name, now, newest)) : null);
     const tried = known?.failures ?? [];
     // What should have been deleted is still to be deleted, also when somebody comes for another reason.
     const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
     const doomed = (path: string): boolean => purge || again.has(path);
-    let files = newest ? fileSteps(context, name, now, doomed) : (known?.files ?? []);
     const packs = !purge && now.done?.verified && (archive || (context.config.archive_after === 0 && !known));
     const packsAgain = retry && tried.some(({ step }) => step === "archive");
+    if (purge || packs || packsAgain || again.size > 0) await keepersGone(pathsOf(context, name), now);
+    let files = newest ? fileSteps(context, name, now, doomed) : (known?.files ?? []);
     let archived_at = known?.archived_at;
     if (packs || packsAgain) {
       files = await archiveSteps(context, { ...name, newest }, now, files, options);
       if (!files.some(({ path, action }) => action === "failed" && !doomed(path))) archived_at = iso();
     }
     const fact: CleanupFact = {
-      result: known?.result ?? (now.done ? await readResult(context, name, now, newest) : null),
+      result,
       files,
       freed_bytes: files.reduce((sum, { action, bytes }) => sum + (action === "deleted" ? (bytes ?? 0) : 0), 0),
       at: iso(),
@@ -77,9 +82,14 @@ export async function cleanUp(
   });
 }
 
+/** A stream that cannot be read (any more) tells nothing; that is no reason to leave the rest undone. */
+function told(reading: Promise<RunResult | null>): Promise<RunResult | null> {
+  return reading.catch(() => null);
+}
+
 /** The plain logs back from the archive. */
 export async function restoreLogs(context: Context, name: RunName, progress?: Progress): Promise<FileReport[]> {
-  const facts = readFacts(context.layout.run(name.task, name.agent, name.run));
+  const facts = readFacts(pathsOf(context, name));
   return await underLock(context, name, facts, async (now) => {
     const json = now.intent?.driver !== "command";
     const newest = isNewest(context, name);
@@ -100,28 +110,27 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
 /** One process at a time, with the facts as they are when it has its turn. */
 function underLock<T>(context: Context, name: RunName, facts: Facts, act: (now: Facts) => T | Promise<T>): Promise<T> {
   return lockRun(context, name, facts, () => {
-    const now = readFacts(context.layout.run(name.task, name.agent, name.run));
+    const now = readFacts(pathsOf(context, name));
     // Its folder may have been deleted under us: what the caller has seen still holds.
     return act(now.done || !facts.done ? { ...now, intent: now.intent ?? facts.intent } : facts);
   });
 }
 
 /** Under this lock a run's files are cleaned up, archived, restored, and moved away by the next run. */
-export function lockRun<T>(
-  { layout }: Context,
-  { task, agent, run }: RunName,
-  { intent }: Facts,
-  act: () => T | Promise<T>,
-): Promise<T> {
-  return alone(`cleanup ${layout.run(task, agent, run).dir} ${intent?.nonce ?? ""}`, act);
+export function lockRun<T>(context: Context, name: RunName, { intent }: Facts, act: () => T | Promise<T>): Promise<T> {
+  return alone(`cleanup ${pathsOf(context, name).dir} ${intent?.nonce ?? ""}`, act);
 }
+
+const pathsOf = ({ layout }: Context, { task, agent, run }: RunName): RunPaths => layout.run(task, agent, run);
 
 /** Whether the files at the agent's names are this run's: no later run has come as far as an intent. */
 function isNewest({ layout }: Context, { task, agent, run }: RunName): boolean {
-  const later = namesIn(layout.root, layout.agent(task, agent).runs)
-    .map(Number)
-    .filter((number) => number > run);
-  return !later.some((number) => existsSync(layout.run(task, agent, number).intent));
+  try {
+    const numbers = namesIn(layout.root, layout.agent(task, agent).runs).map(Number);
+    return !numbers.some((number) => number > run && existsSync(layout.run(task, agent, number).intent));
+  } catch {
+    return false; // A link in the place of its folder: nothing is known, so nothing is touched.
+  }
 }
 
 function fileSteps(context: Context, name: RunName, facts: Facts, doomed: (path: string) => boolean): FileReport[] {
@@ -234,9 +243,9 @@ export function isLog(path: string): boolean {
   return /_(stream(\.\d+)?\.jsonl|stderr(\.\d+)?\.log)(\.zst|\.corrupted\.\d+)?$/.test(path);
 }
 
-function write({ layout }: Context, { task, agent, run }: RunName, fact: CleanupFact): boolean {
+function write(context: Context, name: RunName, fact: CleanupFact): boolean {
   try {
-    replaceInside(layout.root, layout.run(task, agent, run).cleanup, `${JSON.stringify(fact)}\n`);
+    replaceInside(context.layout.root, pathsOf(context, name).cleanup, `${JSON.stringify(fact)}\n`);
     return true;
   } catch {
     // The report goes to the caller in any case; a full disk must not fail a stop that is proven.

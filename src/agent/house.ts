@@ -24,10 +24,10 @@ export interface HouseRecord extends Round {
   term: number | null;
 }
 
-const NOTHING: Round = { started: 0, stopped: [], archived: 0, deleted: 0 };
+const NOTHING: Round = { started: 0, stopped: [], archived: 0, deleted: 0, problem: null };
 
-function didSomething({ started, stopped, archived, deleted }: Round): boolean {
-  return started + stopped.length + archived + deleted > 0;
+function didSomething({ started, stopped, archived, deleted, problem }: Round): boolean {
+  return started + stopped.length + archived + deleted > 0 || problem !== null;
 }
 
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import type { IntentFact, StartFact } from "../core/types.ts";
+import { errno } from "../disk/fault.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import { readJson } from "../disk/replace.ts";
 import { createInside, replaceFastInside, replaceInside } from "../disk/write-inside.ts";
@@ -151,12 +152,18 @@ export function giveUp(context: Context, run: RunName & { nonce: string }, why: 
     at: iso(),
   };
   const text = `${JSON.stringify(claim)}\n`;
-  makeFolder(layout.root, paths.dir);
-  if (createInside(layout.root, paths.claim, text)) return true;
-  // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
-  if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
-  replaceInside(layout.root, paths.claim, text);
-  return true;
+  try {
+    makeFolder(layout.root, paths.dir);
+    if (createInside(layout.root, paths.claim, text)) return true;
+    // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
+    if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
+    replaceInside(layout.root, paths.claim, text);
+    return true;
+  } catch (error) {
+    // Somebody swaps its folder just now: nothing can be declared there, and the other runs must not suffer from it.
+    if ((error instanceof MidwatchError && error.code === "UNSAFE_PATH") || errno(error) === "ENOENT") return false;
+    throw error;
+  }
 }
 
 /** The launch failed before its intent was written: nothing can have started, and no trace is left. */

@@ -3,6 +3,7 @@
  * what it meets. Each part may run twice at once, in two processes, and does its work once.
  */
 import { existsSync } from "node:fs";
+import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { LimitName, Tokens } from "../core/types.ts";
 import { archiveAged } from "./archive.ts";
@@ -27,6 +28,8 @@ export interface Round {
   stopped: AgentId[];
   archived: number;
   deleted: number;
+  /** Why something could not be tidied up; the rest goes on, and it is tried again. */
+  problem: string | null;
 }
 
 export class Loop {
@@ -55,14 +58,19 @@ export class Loop {
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
   }
 
-  /** What has time: old logs, old trash. */
-  async #tidy(): Promise<Pick<Round, "archived" | "deleted">> {
-    if (performance.now() < this.#tidyAt) return { archived: 0, deleted: 0 };
+  /** What has time: old logs, old trash. An agent that makes its folders unusable must not end the loop. */
+  async #tidy(): Promise<Pick<Round, "archived" | "deleted" | "problem">> {
+    const done = { archived: 0, deleted: 0, problem: null as string | null };
+    if (performance.now() < this.#tidyAt) return done;
     this.#tidyAt = performance.now() + TIDY_MS;
-    const archived = await archiveAged(this.#context);
-    const deleted = (await emptyAged(this.#context)).filter(({ action }) => action === "deleted").length;
-    if (archived > 0) this.#tidyAt = 0; // There may be more.
-    return { archived, deleted };
+    try {
+      done.archived = await archiveAged(this.#context);
+      done.deleted = (await emptyAged(this.#context)).filter(({ action }) => action === "deleted").length;
+      if (done.archived > 0) this.#tidyAt = 0; // There may be more.
+    } catch (error) {
+      done.problem = toMidwatchError(error).message;
+    }
+    return done;
   }
 
   /** It said that it is done, and since then neither printed nor reported anything. */

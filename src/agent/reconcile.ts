@@ -3,7 +3,7 @@
  * the whole workspace: the cost does not grow with history.
  */
 import { readdirSync } from "node:fs";
-import { throwIfExhausted } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
@@ -55,15 +55,26 @@ export async function reconcile(context: Context, nowMs: number = monoMs()): Pro
       if (facts.claim || isUnborn(context, one, rows.get(name), nowMs)) unborn.push(one);
       continue;
     }
-    if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
-      facts = readFacts(paths);
-    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, one, facts) };
+    facts = await finish(context, one, facts, nowMs);
     observed.push({ task, agent, run, facts, row: runRow(layout, task, agent, run, facts, true) });
   }
   await takeUpLost(context, observed);
   for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, rows, unborn);
   return observed;
+}
+
+/** What is overdue is given up, what has ended is cleaned up. A run whose folder is made unusable must not hide the others. */
+async function finish(context: Context, name: RunName, seen: Facts, nowMs: number): Promise<Facts> {
+  let facts = seen;
+  try {
+    if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
+      facts = readFacts(context.layout.run(name.task, name.agent, name.run));
+    if (!facts.cleanup && hasEnded(facts)) return { ...facts, cleanup: await cleanUp(context, name, facts) };
+  } catch (error) {
+    if (!(error instanceof MidwatchError && error.code === "UNSAFE_PATH")) throw error;
+  }
+  return facts;
 }
 
 /**

@@ -8,14 +8,13 @@ import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { ClaimFact, LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
-import type { RunPaths } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
+import { keepersGone } from "./keepers-gone.ts";
 import { giveUp } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
 import { hasEnded, phaseNow } from "./observe.ts";
@@ -57,6 +56,9 @@ export async function stop(context: Context, agents: readonly AgentId[], options
     if (late.length > 0) reports.push(...(await stop(context, [...new Set(late)], { ...options, tree: true })));
   }
   await reconcile(context);
+  // Once for all: a view has every agent of its task.
+  const stopped = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
+  for (const task of new Set(stopped)) writeView(context, task);
   return reports;
 }
 
@@ -82,7 +84,7 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
     }
   }
   const tookMs = Math.round(performance.now() - begun);
-  await keepersGone(found.paths);
+  await keepersGone(found.paths, readFacts(found.paths));
   return await report(context, found, options, { alreadyStopped, tookMs, problem });
 }
 
@@ -154,15 +156,6 @@ function tell(facts: Facts, keeper: ClaimFact, signal: NodeJS.Signals): boolean 
   return where !== undefined && signalKeeper(keeper, keeper.nonce, where, signal);
 }
 
-/** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */
-async function keepersGone(paths: RunPaths): Promise<void> {
-  const { done, claim } = readFacts(paths);
-  const keepers = [claim, readJson<ClaimFact>(paths.adopt).value].filter((one) => one !== undefined);
-  const deadline = performance.now() + NUDGE_MS;
-  const lives = ({ pid, start_ticks }: ProcessIdentity): boolean => readProcess(pid)?.start_ticks === start_ticks;
-  while (done && keepers.some(lives) && performance.now() < deadline) await sleep(1);
-}
-
 /** Stopped by a signal or a debugger: it will not go on by itself. */
 function isStanding(keeper: ProcessIdentity): boolean {
   return ["T", "t"].includes(readProcess(keeper.pid)?.state ?? "");
@@ -199,7 +192,6 @@ async function report(
     if (neverStarted && !facts.intent) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });
-  writeView(context, agent.task);
   return {
     agent: agent.id,
     run: run.run,

@@ -3,7 +3,7 @@ import { closeSync, constants as fs, fstatSync, fsyncSync, futimesSync, openSync
 import { constants, zstdCompressSync } from "node:zlib";
 import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
-import { diskFault } from "./fault.ts";
+import { diskFault, errno } from "./fault.ts";
 import { writeAll } from "./replace.ts";
 
 const FRAME = 1 << 20;
@@ -27,7 +27,7 @@ export function* packFile(from: string, to: string, each: (bytes: Buffer) => voi
   const input = openPlain(from);
   let output: number | undefined;
   try {
-    output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    output = openNew(to);
     const sizes: [packed: number, bytes: number][] = [];
     let at = 0;
     for (const bytes of frames(input)) {
@@ -62,7 +62,19 @@ function openPlain(path: string): number {
     throw diskFault(error, path);
   }
   closeSync(fd);
-  throw new MidwatchError("UNSAFE_PATH", `${path} is not a plain file.`, {
+  throw unsafe(path, "is not a plain file");
+}
+
+function openNew(path: string): number {
+  try {
+    return openSync(path, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+  } catch (error) {
+    throw errno(error) === "EEXIST" ? unsafe(path, "is made again by somebody while it is written") : error;
+  }
+}
+
+function unsafe(path: string, why: string): MidwatchError {
+  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
     hint: "midwatch touches only real files and folders inside its workspace.",
     data: { path },
   });
@@ -78,7 +90,7 @@ export function* unpackFrames(
 ): Steps<void> {
   let output: number | undefined;
   try {
-    output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    output = openNew(to);
     for (let i = 0, at = 0; i < count; i++) {
       const bytes = frame(i);
       each(bytes);

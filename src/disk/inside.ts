@@ -122,7 +122,12 @@ export function namesIn(root: string, path: string): string[] {
 /** Removes one file, or a link itself. False when there was none. */
 export function removeFile(root: string, path: string): boolean {
   return inParent(root, path, (folder, name) => {
-    unlinkSync(folder.at(name));
+    try {
+      unlinkSync(folder.at(name));
+    } catch (error) {
+      if (errno(error) === "EISDIR") throw unsafe(path, "is a folder");
+      throw error;
+    }
     return true;
   });
 }
@@ -265,8 +270,9 @@ function walk(root: string, names: readonly string[], make: boolean): Folder {
   for (const [i, name] of names.entries()) {
     const above = folder;
     try {
-      if (make) makeOne(above.at(name));
-      folder = step(() => open(above.at(name)), join(root, ...names.slice(0, i + 1)));
+      const path = join(root, ...names.slice(0, i + 1));
+      if (make) makeOne(above.at(name), path);
+      folder = step(() => open(above.at(name)), path, make);
     } finally {
       closeSync(above.fd);
     }
@@ -280,20 +286,22 @@ function open(path: string): Folder {
 }
 
 /** O_DIRECTORY|O_NOFOLLOW answers ENOTDIR for a link, which says too little. */
-function step(act: () => Folder, path: string): Folder {
+function step(act: () => Folder, path: string, made = false): Folder {
   try {
     return act();
   } catch (error) {
     const code = errno(error);
+    if (code === "ENOENT" && made) throw unsafe(path, "is being removed while it is made");
     if (code === "ENOTDIR" || code === "ELOOP") throw unsafe(path, "is not a folder, or is a symbolic link");
     throw diskFault(error, path);
   }
 }
 
-function makeOne(path: string): void {
+function makeOne(at: string, path: string): void {
   try {
-    mkdirSync(path, 0o700);
+    mkdirSync(at, 0o700);
   } catch (error) {
+    if (errno(error) === "ENOENT") throw unsafe(path, "is being removed while it is made");
     if (errno(error) !== "EEXIST") throw diskFault(error, path);
   }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CleanupFact, Report } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
+import { leases } from "../../src/process/keeper.ts";
 import { counts, told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
 import { type Lab, supportFile, text, until } from "../support/workspace.ts";
@@ -100,3 +101,28 @@ it("R-004.6, R-000.38: stops, purges, archives and reaps that race restarts over
   const names = readdirSync(join(at.root, record.task, "archive"));
   expect(names.filter((name) => name.endsWith(".part"))).toEqual([]);
 });
+
+it.each(["ls", "the loop"])(
+  "R-002.11, R-002.13, R-002.16, R-004.5: 100 agents that end by themselves are all cleaned up by %s, once",
+  async (who) => {
+    const at = lab();
+    const { task } = at.workspace.task("short ones");
+    const records: RunRecord[] = [];
+    for (let i = 0; i < 100; i += 10) {
+      const argv = ["sh", "-c", "echo out; sleep 0.5"];
+      const some = Array.from({ length: 10 }, () => at.workspace.run({ argv, task, prompt: "p" }));
+      records.push(...(await Promise.all(some)));
+    }
+    await until(() => records.every((record) => existsSync(join(at.runDir(record), "done.json"))), 30_000);
+    if (who === "ls") expect((await at.cli("ls")).code).toBe(0);
+    else await Promise.all([at.open().loop().round(), at.open().loop().round()]);
+    for (const record of records) expect(at.fact<CleanupFact>(record, "cleanup.json")?.failures).toEqual([]);
+    expect(globSync("TASK-*/agent_prompt_*", { cwd: at.root })).toEqual([]);
+    expect(readdirSync(join(at.root, "active"))).toEqual([]);
+    await until(() => at.survivors(true).length === 0); // A keeper outlives its last fact by moments.
+    expect(new Set(leases(records.map(({ log }) => log)))).toEqual(new Set(["free"]));
+    const { total, active, completed } = JSON.parse(text(join(at.root, task, "AGENT_REGISTRY.json")));
+    expect({ total, active, completed }).toEqual({ total: 100, active: 0, completed: 100 });
+    expect(counts(at)).toMatchObject({ "agent.started": 100, "agent.ended": 100 });
+  },
+);

@@ -3,12 +3,12 @@
  * things that make a reader wait for ever. Outside lies a copy of everything by the same names; no byte, mode, time or name of it may
  * ever change.
  */
-import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import { makeFifo } from "../support/fifo.ts";
 import { pick, random } from "../support/random.ts";
 import { snapshot } from "../support/snapshot.ts";
 import { Lab, supportFile, text } from "../support/workspace.ts";
@@ -80,7 +80,8 @@ export function pathAttacks(count: number, seed = 1): Promise<Report> {
         if (performance.now() - begun > SLOW_MS)
           fail(`round ${round} of seed ${seed}: ${operation} under ${name} took too long`);
         if (swap !== undefined) await ask("end");
-        seen[what] = (seen[what] ?? 0) + 1;
+        const tally = what.startsWith("fault") ? "fault" : what;
+        seen[`${operation}: ${tally}`] = (seen[`${operation}: ${tally}`] ?? 0) + 1;
         if (what.startsWith("fault")) fail(`round ${round} of seed ${seed}: ${operation} under ${name}: ${what}`);
         const touched = difference(whole, snapshot(scene.outside));
         if (touched.length > 0) {
@@ -158,7 +159,7 @@ function attack(scene: Scene, next: () => number): Attack {
   if (!existsSync(join(path, ".."))) return { name: "nothing" };
   if (kind === "link") symlinkSync(target, path);
   else if (kind === "folder") mkdirSync(join(path, "deep", "er"), { recursive: true });
-  else if (kind === "fifo") spawnSync("mkfifo", [path]);
+  else if (kind === "fifo") makeFifo(path);
   else if (existsSync(target) && isFile(target)) linkSync(target, path);
   else symlinkSync(join(outside, "runs", record.agent), path);
   if (!existsSync(root)) throw new Error("the workspace itself is gone");
