@@ -23,11 +23,14 @@ import type { RunName } from "./launch.ts";
 import { locate } from "./locate.ts";
 import { logPath } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
-import type { Readings } from "./readings.ts";
+import { Readings } from "./readings.ts";
 import type { Observed } from "./reconcile.ts";
 import { stat } from "./record.ts";
 
 const TEXT_MAX = 1_000_000;
+const PERSON = "person";
+/** The first message of an interactive run is from nobody: it is what the run was started for. */
+const PROMPT = "prompt";
 
 /** A line of the file: a message, or a note of the keeper's on one. */
 interface Line {
@@ -67,7 +70,7 @@ function accept(paths: RunPaths, from: string, text: string, driver: Driver | un
 }
 
 function senderOf(context: Context): string {
-  return callingAgent(context) ?? "person";
+  return callingAgent(context) ?? PERSON;
 }
 
 /** Its input is open, or will be when it starts. */
@@ -131,7 +134,7 @@ function keptMessages(path: string): Kept[] {
       const known = found.get(line.id);
       if (known === undefined) {
         if (typeof line.text !== "string") continue;
-        const { id, at, from = "person", text } = line;
+        const { id, at, from = PERSON, text } = line;
         found.set(id, { id, at, from, text, state: "accepted", state_at: at });
       } else if (line.state !== "injecting") {
         known.state = line.state;
@@ -230,9 +233,17 @@ function hasPrinted(path: string): boolean {
   }
 }
 
+/** Sent to it, and taken up by no run so far. The prompt of a run is not told again by those behind the next. */
+export async function waitingMessages(context: Context, agent: AgentId, newest: number): Promise<Message[]> {
+  const all = await messagesOf(context, agent, new Readings(context));
+  return all.filter(({ state, from, run }) => state === "accepted" && (from !== PROMPT || run === newest));
+}
+
 /** What a resumed session is told: the caller's words first, then what was sent to it meanwhile. */
 export function resumePrompt(words: string | null, waiting: readonly Message[]): string | null {
-  const parts = waiting.map(({ from, text }) => (from === "person" ? text : `Message from ${from}:\n${text}`));
+  const parts = waiting.map(({ from, text }) =>
+    from === PERSON || from === PROMPT ? text : `Message from ${from}:\n${text}`,
+  );
   const all = words === null ? parts : [words, ...parts];
   return all.length === 0 ? null : all.join("\n\n");
 }
@@ -240,7 +251,7 @@ export function resumePrompt(words: string | null, waiting: readonly Message[]):
 /** The first message of an interactive run is its prompt; a run of the queue has it already when its turn comes. */
 export function writeFirstMessage(context: Context, intent: IntentFact, text: string, driver: Driver): void {
   const paths = context.layout.run(intent.task, intent.agent, intent.run);
-  if (keptMessages(paths.messages).length === 0) accept(paths, senderOf(context), text, driver);
+  if (keptMessages(paths.messages).length === 0) accept(paths, PROMPT, text, driver);
 }
 
 /** Said before anything is made. */

@@ -20,9 +20,8 @@ import { assertFolder } from "./find-command.ts";
 import { findDriver } from "./find-driver.ts";
 import { type Launched, launch } from "./launch.ts";
 import { locate } from "./locate.ts";
-import { messagesOf, resumePrompt } from "./messages.ts";
+import { resumePrompt, waitingMessages } from "./messages.ts";
 import { phaseNow } from "./observe.ts";
-import { Readings } from "./readings.ts";
 import { runRow } from "./record.ts";
 import { knownTask } from "./start.ts";
 
@@ -55,7 +54,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   // A number that was given up before it had an intent is not used again: its claim stands.
   while (existsSync(layout.run(former.task, agent, run).claim)) run++;
   const resumes = options.resume !== undefined && options.resume !== false;
-  const waiting = resumes ? await waitingMessages(context, agent) : [];
+  const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
   const asked: IntentFact = {
     ...former,
     ...session(agent, facts, options, waiting),
@@ -112,10 +111,4 @@ function session(
   }
   const told = resumePrompt(resume === true ? null : resume, waiting) ?? GO_ON;
   return { resume: true, session: known, prompt: told, messages: waiting.map(({ id }) => id) };
-}
-
-/** Sent to it, and taken up by no run so far. */
-async function waitingMessages(context: Context, agent: AgentId): Promise<Message[]> {
-  const all = await messagesOf(context, agent, new Readings(context));
-  return all.filter(({ state }) => state === "accepted");
 }

@@ -202,7 +202,7 @@ export interface Message {
   agent: AgentId;
   run: number;
   at: string;
-  /** An agent id, or `person`. */
+  /** An agent id, `person`, or `prompt`: what the run was started for. */
   from: string;
   text: string;
   state: MessageState;

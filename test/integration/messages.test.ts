@@ -49,7 +49,7 @@ describe("messages to a command", () => {
     expect(lines(record.log).at(-1)).toBe("end");
     const listed = (await at.cli("messages", "--json", record.agent)).stdout.trim().split("\n");
     expect(listed.map((line) => JSON.parse(line))).toMatchObject([
-      { from: "person", run: 1, text: "the prompt", state: "consumed", taken_by: null, why: null },
+      { from: "prompt", run: 1, text: "the prompt", state: "consumed", taken_by: null, why: null },
       { from: "person", run: 1, text: odd, state: "consumed" },
     ]);
     expect(existsSync(join(at.runDir(record), "input"))).toBe(false);
@@ -220,6 +220,22 @@ describe("messages to a CLI", () => {
     const third = await workspace.restart(record.agent, { resume: true });
     await until(() => text(third.log).includes("heard You were interrupted"));
     expect(text(third.log)).not.toContain("first of two");
+  });
+
+  it("a prompt that was never read is told by the next run, and only by that", async () => {
+    const at = lab();
+    const workspace = withTalker(at);
+    const record = await workspace.run({ driver: "talker", prompt: "begin", interactive: true, args: ["--deaf"] });
+    await workspace.stop([record.agent], { graceMs: 0 });
+    expect(await workspace.messages(record.agent)).toMatchObject([{ from: "prompt", state: "accepted" }]);
+    await workspace.send(record.agent, "and more");
+    for (const resume of [false, true]) {
+      await workspace.restart(record.agent, { resume });
+      await workspace.stop([record.agent], { graceMs: 0 });
+    }
+    const told = (await workspace.messages(record.agent)).filter(({ from }) => from === "prompt");
+    expect(told.map(({ text: words }) => words.split("You are the agent").length - 1)).toEqual([1, 1, 1]);
+    expect(told[2]?.text).toMatch(/^and more\n\nbegin\n/);
   });
 
   it("sent to a one-shot run while it runs, they are its next prompt; a restart that fails takes none", async () => {
