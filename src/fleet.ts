@@ -18,6 +18,7 @@ import { rebuildFrom } from "./agent/folders.ts";
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
+import { Maskers } from "./agent/maskers.ts";
 import { hasEnded } from "./agent/observe.ts";
 import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
@@ -101,10 +102,6 @@ export interface ReapRecord {
 
 const DAY_MS = 24 * 3600 * 1000;
 const RECONCILE_MS = 2000;
-
-async function* named<T>(agent: AgentId, items: AsyncIterable<T>): AsyncGenerator<T & { agent: AgentId }> {
-  for await (const item of items) yield { ...item, agent };
-}
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const cwd = options.cwd ?? process.cwd();
@@ -229,11 +226,14 @@ export class Workspace {
     for (const { agent, facts, row } of found)
       if (facts.intent && !known.has(agent) && !hasEnded(facts))
         listed.push({ agent: agentRow(facts.intent), run: row });
+    const maskers = this.maskers();
     return listed
       .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
       .filter(({ agent }) => options.task === undefined || agent.task === options.task)
       .map((entry) =>
-        listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
+        maskers.listed(
+          listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
+        ),
       );
   }
 
@@ -260,7 +260,7 @@ export class Workspace {
       return known.intent ? runRow(paths, task, agent, row.run, known, false) : row;
     };
     return {
-      ...listRecord({ agent: listed.agent, run }),
+      ...this.maskers().listed(listRecord({ agent: listed.agent, run })),
       runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
       files: trackedFiles(paths, task, agent),
       children: this.#below(agent, observed),
@@ -322,9 +322,14 @@ export class Workspace {
   }
 
   /** All logs of a task as one, by time. */
-  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem & { agent: AgentId }> {
+  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem> {
     const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
-    return mergeByTime(listed.map(({ agent }) => named(agent.id, this.log(agent.id, options))));
+    return mergeByTime(listed.map(({ agent }) => this.log(agent.id, options)));
+  }
+
+  /** What hides secrets in the text of this workspace's agents, wherever it is shown. */
+  maskers(): Maskers {
+    return new Maskers(this.#context);
   }
 
   async verify(

@@ -8,8 +8,11 @@ import { resolve } from "node:path";
 import { parseEnvFile } from "../core/env-file.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
+import { fingerprint, secretValues } from "../core/secret-values.ts";
 import type { IntentFact, TaskFact } from "../core/types.ts";
+import { SECRETS } from "../disk/layout.ts";
 import type { Driver, PrivateFile } from "../drivers/driver.ts";
+import { withoutOuterRun } from "../process/environment.ts";
 import { briefText } from "./brief.ts";
 import { capabilityHash } from "./caller.ts";
 import type { Context } from "./context.ts";
@@ -41,7 +44,7 @@ export function compose(
   };
   if (driver.program === null) {
     assertCommand(intent.argv[0] ?? "", checkedIn, env["PATH"] ?? context.env["PATH"] ?? "");
-    return { intent, env, input: null, files: [] };
+    return { intent, env, input: null, files: secretsFile(context, env) };
   }
   assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");
   const prompt = asked.prompt ?? "";
@@ -62,6 +65,7 @@ export function compose(
     root: process.getuid?.() === 0,
     folder: context.layout.run(asked.task, asked.agent, asked.run).dir,
   });
+  const whole = { ...launch.env, ...env };
   return {
     intent: {
       ...intent,
@@ -69,10 +73,16 @@ export function compose(
       session: launch.session ?? (asked.resume ? asked.session : null),
       stdin: context.layout.agent(asked.task, asked.agent).prompt,
     },
-    env: { ...launch.env, ...env },
+    env: whole,
     input: launch.stdin,
-    files: launch.files,
+    files: [...launch.files, ...secretsFile(context, whole)],
   };
+}
+
+/** Fingerprints of the secrets that the run will know, so that they can be hidden where its text leaves. */
+function secretsFile({ env }: Context, added: Readonly<Record<string, string>>): PrivateFile[] {
+  const values = secretValues({ ...withoutOuterRun(env), ...added });
+  return values.length === 0 ? [] : [{ name: SECRETS, content: `${JSON.stringify(fingerprint(values))}\n` }];
 }
 
 /** Said before anything is made. */

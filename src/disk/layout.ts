@@ -6,6 +6,9 @@ import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { isAgentId } from "../core/ids.ts";
 
+/** In a run's folder. */
+export const SECRETS = "secrets.json";
+
 export interface Layout {
   root: string;
   registry: string;
@@ -144,7 +147,7 @@ function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
     members: join(at, "members"),
     adopt: join(at, "adopt.json"),
     ballast: join(at, "ballast"),
-    secrets: join(at, "secrets.json"),
+    secrets: join(at, SECRETS),
     setup: join(at, "setup.log"),
     archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
     archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
