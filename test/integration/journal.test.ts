@@ -154,10 +154,13 @@ ${[3, 4, 5].map((n) => `### Interaction #${n}\n#### A → B\n - How do I start s
     const place = folder();
     await cli(place, "event", "--init-scripts");
     const nasty = `"; touch PWNED; $(touch PWNED) \`touch PWNED\` 'ä→'\n\\n <!-- END COMMUNICATION -->`;
-    expect(spawnSync("scripts/log_event.sh", ["1", "A'\"$(touch PWNED)", "note", nasty], { cwd: place }).status).toBe(
-      0,
-    );
-    expect(spawnSync("scripts/log_event.sh", ["1", "A", "note", "-"], { cwd: place, input: "a\0b" }).status).toBe(0);
+    expect(
+      spawnSync(join(place, "scripts", "log_event.sh"), ["1", "A'\"$(touch PWNED)", "note", nasty], { cwd: place })
+        .status,
+    ).toBe(0);
+    expect(
+      spawnSync(join(place, "scripts", "log_event.sh"), ["1", "A", "note", "-"], { cwd: place, input: "a\0b" }).status,
+    ).toBe(0);
     expect(existsSync(join(place, "PWNED"))).toBe(false);
     const { stored, bad } = await readJournal(root(place));
     expect(bad).toEqual([]);
