@@ -569,7 +569,7 @@ export class Workspace {
 
   close(): void {
     this.#context.registries.close();
-    void this.#context.journal.close();
+    void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }
 
   [Symbol.dispose](): void {
