@@ -152,20 +152,18 @@ export const requirements: Record<string, Requirement> = {
 
   // Journal
   "R-003.1": { text: "A workspace can be set up with git, a remote and the base files.", later: "sync" },
-  "R-003.2": { text: "Only standard tools are needed, and they are checked at start.", later: "journal" },
+  "R-003.2": { text: "Only standard tools are needed, and they are checked at start." },
   "R-003.3": {
     text: "An event is one JSON line with interaction, actor, type, content and UTC timestamp.",
-    later: "journal",
   },
-  "R-003.4": { text: "Concurrent appends never corrupt the journal.", later: "journal" },
+  "R-003.4": { text: "Concurrent appends never corrupt the journal." },
   "R-003.5": {
     text: "A snapshot shows the last K interactions in communication.md and the older ones in archive.md.",
-    later: "journal",
   },
-  "R-003.6": { text: "Event types map to headings, and the map can be changed.", later: "journal" },
-  "R-003.7": { text: "An agent can log each turn and refresh the snapshot.", later: "journal" },
-  "R-003.8": { text: "A watcher renders the snapshot again when the journal changes.", later: "journal" },
-  "R-003.9": { text: "Another agent can join, and the snapshot still shows the latest K.", later: "journal" },
+  "R-003.6": { text: "Event types map to headings, and the map can be changed." },
+  "R-003.7": { text: "An agent can log each turn and refresh the snapshot." },
+  "R-003.8": { text: "A watcher renders the snapshot again when the journal changes." },
+  "R-003.9": { text: "Another agent can join, and the snapshot still shows the latest K." },
   "R-003.10": {
     text: "Heartbeats are written, and a silent coordinator is taken for down after 10 s.",
     later: "journal",
@@ -175,8 +173,8 @@ export const requirements: Record<string, Requirement> = {
     later: "journal",
   },
   "R-003.12": { text: "Journal and remote are retried after 1, 2 and 4 s before going offline.", later: "sync" },
-  "R-003.13": { text: "A lock that cannot be had after three tries becomes an error event.", later: "journal" },
-  "R-003.14": { text: "A write error becomes an error event and pauses until it can go on.", later: "journal" },
+  "R-003.13": { text: "A lock that cannot be had after three tries becomes an error event." },
+  "R-003.14": { text: "A write error becomes an error event and pauses until it can go on." },
   "R-003.15": {
     text: "Sync failures lead to offline mode, and what was not synced is merged when the remote is back.",
     later: "sync",
@@ -187,9 +185,8 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-003.17": {
     text: "A malformed line goes to events.error.log once and becomes an error event with its line number.",
-    later: "journal",
   },
-  "R-003.18": { text: "A snapshot that crashes leaves the last good one.", later: "journal" },
+  "R-003.18": { text: "A snapshot that crashes leaves the last good one." },
   "R-003.19": {
     text: "Dead agents leave no claims, and work resumes from the last handled interaction.",
     later: "journal",

@@ -23,11 +23,13 @@ export class Growing {
   readonly #fd: number;
   #bytes: number;
   #text = "";
+  #synced: number;
 
   /** Writes go behind the first `bytes` bytes; 0 begins anew. */
   constructor(path: string, bytes: number) {
     this.#path = path;
     this.#bytes = bytes;
+    this.#synced = bytes === 0 ? -1 : bytes;
     try {
       this.#fd = openSync(path, bytes === 0 ? OPEN | constants.O_TRUNC : OPEN, 0o600);
     } catch (error) {
@@ -58,7 +60,8 @@ export class Growing {
   /** Everything is on the disk when it returns. */
   sync(): Extent {
     this.#flush();
-    fdatasyncSync(this.#fd);
+    if (this.#bytes !== this.#synced) fdatasyncSync(this.#fd);
+    this.#synced = this.#bytes;
     return { bytes: this.#bytes, sha256: tailHash(this.#fd, this.#bytes) };
   }
 

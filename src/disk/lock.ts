@@ -27,7 +27,8 @@ export async function takeLock(path: string, waitMs: number): Promise<Lock | und
   }
   for (const deadline = performance.now() + waitMs; ; await sleep(PAUSE_MS)) {
     try {
-      db.exec("BEGIN EXCLUSIVE");
+      // In memory: else SQLite makes a second file, which a full disk does not let it.
+      db.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
       return { release: () => db.close() };
     } catch (error) {
       if ((error as { errcode?: number }).errcode !== BUSY) {

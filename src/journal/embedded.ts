@@ -13,7 +13,7 @@ import { Waker } from "../log/follow.ts";
 import { LineIndex } from "../log/line-index.ts";
 import { lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
 import { Log } from "../log/log.ts";
-import { FileSource } from "../log/source.ts";
+import { BufferSource, FileSource } from "../log/source.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "./engine.ts";
 import { type Entry, entries } from "./entries.ts";
 import type { JournalEvent } from "./event.ts";
@@ -140,10 +140,14 @@ function isPlace(source: FileSource, offset: number, end: number): boolean {
 }
 
 function idsBefore(source: FileSource, offset: number): RecentIds {
-  const ids = new RecentIds();
   const from = lineStartFrom(source, Math.max(0, offset - WINDOW_BYTES), offset);
-  for (const { event, seq } of entries(source, from, offset)) if (event !== undefined) ids.add(event.id, seq);
-  return ids;
+  const bytes = Buffer.allocUnsafe(offset - from);
+  source.read(bytes, from);
+  const ids = function* (): Generator<{ id: string; seq: number }> {
+    for (const { event, seq } of entries(new BufferSource(bytes), 0, bytes.length))
+      if (event !== undefined) yield { id: event.id, seq: from + seq };
+  };
+  return new RecentIds({ bytes, ids });
 }
 
 function offsetOf(cursor: Cursor): number {

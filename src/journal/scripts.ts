@@ -23,10 +23,15 @@ log=$workspace/events.log
 [ ! -L "$log" ] || die 5 "$log is a symbolic link"
 
 # The content is data for jq: no shell ever looks at it.
+program='if ($content|utf8bytelength) > 1048576 then error("an event takes at most 1 MiB of content") else . end |
+  {interaction: ($i|tonumber), actor: $actor, type: $type, content: $content, timestamp: $timestamp}'
 line() {
-  jq -nc --arg i "$1" --arg actor "$2" --arg type "$3" --arg timestamp "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$4" "$5" "$6" \\
-    'if ($content|utf8bytelength) > 1048576 then error("an event takes at most 1 MiB of content") else . end |
-     {interaction: ($i|tonumber), actor: $actor, type: $type, content: $content, timestamp: $timestamp}'
+  timestamp=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+  if [ "$4" = - ]; then
+    jq -Rsc --arg i "$1" --arg actor "$2" --arg type "$3" --arg timestamp "$timestamp" ". as \\$content | $program"
+  else
+    jq -nc --arg i "$1" --arg actor "$2" --arg type "$3" --arg timestamp "$timestamp" --arg content "$4" "$program"
+  fi
 }
 
 # One write for the whole line: the kernel then lets nobody in between. A line that its writer left torn is closed first.
@@ -39,11 +44,7 @@ append() {
 }
 
 umask 077
-if [ "$4" = - ]; then
-  event=$(line "$1" "$2" "$3" --rawfile content /dev/stdin) || die 2 'jq cannot read the content'
-else
-  event=$(line "$1" "$2" "$3" --arg content "$4") || die 2 'jq cannot read the content'
-fi
+event=$(line "$@") || die 2 'jq cannot read the content'
 
 # Other shell writers may need the lock; we do not, so after three tries we go on without it and say so.
 locked=no
@@ -57,7 +58,7 @@ else
 fi
 append "$event"
 if [ "$locked" = no ]; then
-  append "$(line "$1" "$2" error --arg content 'Failed to acquire lock on events.log')"
+  append "$(line "$1" "$2" error 'Failed to acquire lock on events.log')"
 fi
 `;
 

@@ -7,14 +7,17 @@ import { fileURLToPath } from "node:url";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
+import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
 import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { powerCuts } from "./power-cut.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
 import type { Report } from "./report.ts";
+import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { takeOver } from "./take-over.ts";
@@ -33,6 +36,9 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
+  journalWriters: [journalWriters, 20_000],
+  powerCuts: [powerCuts, 20],
+  snapshotKills: [snapshotKills, 60],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
