@@ -66,9 +66,12 @@ import { type Verified, verify } from "./log/verify.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
+export type { CheckpointRecord } from "./agent/checkpoint.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
+export type { HealthRecord } from "./journal/health.ts";
+export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {

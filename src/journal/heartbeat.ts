@@ -6,7 +6,7 @@ import { iso, monoMs } from "../core/time.ts";
 import { host, isGone, type Somebody, self } from "../process/identity.ts";
 import type { Registers } from "./engine.ts";
 
-export interface HeartbeatValue {
+interface HeartbeatValue {
   v: 1;
   actor: string;
   /** What it is: `up`, `mcp`. */
@@ -17,7 +17,7 @@ export interface HeartbeatValue {
   process: Somebody;
 }
 
-export type LifeSign = "alive" | "silent" | "gone";
+type LifeSign = "alive" | "silent" | "gone";
 
 export interface Alive {
   actor: string;
