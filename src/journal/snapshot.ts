@@ -119,9 +119,12 @@ async function usableState(files: Files, log: EventLog, keep: number): Promise<S
 
 function readState(path: string): State | undefined {
   const { value } = readJson<State>(path);
-  return value?.v === 1 && typeof value.projection?.keep === "number" && typeof value.archive?.bytes === "number"
-    ? value
-    : undefined;
+  if (value?.v !== 1 || !Number.isSafeInteger(value.archive?.bytes)) return undefined;
+  const { keep, highest, events, recent, archived } = value.projection ?? {};
+  // Others may write in this folder: what does not look like a state of ours is none, and everything is made anew.
+  const counts = [keep, highest, events].every(Number.isSafeInteger);
+  const lists = Array.isArray(archived) && Array.isArray(recent) && recent.every((one) => Array.isArray(one?.events));
+  return counts && lists ? value : undefined;
 }
 
 /** Whether the journal begins as it did, and has not become shorter. */
