@@ -83,12 +83,15 @@ import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
+export type { CheckpointRecord } from "./agent/checkpoint.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
 export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
+export type { HealthRecord } from "./journal/health.ts";
+export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {
