@@ -55,7 +55,8 @@ export async function packLog(context: Context, target: PackTarget, progress?: P
       return told(aside, "kept", size, "damaged: kept aside as it is, not compressed");
     }
     step("checked");
-    linkMove(root, index, paths.archivedIndex);
+    // From where it was first: killed just here before, it lies in the archive already.
+    if (newest) linkMove(root, context.layout.agent(task, agent).index, paths.archivedIndex);
     step("index moved");
   }
   const unfinished = `${name}.zst.part`;
@@ -187,15 +188,21 @@ function* hashOf(root: string, path: string): Steps<string | undefined> {
   }
 }
 
-/** Of a plain file that a restore left behind when it was killed; it is read in pieces. */
-function hashOfPlain(root: string, path: string): string {
+/** Of a plain file that a restore left behind when it was killed; undefined for whatever else has its name. */
+function hashOfPlain(root: string, path: string): string | undefined {
+  if (!stat(path)?.isFile()) return undefined;
   const hash = createHash("sha256");
   const source = anchored(root, path, (safe) => FileSource.open(safe));
   const piece = Buffer.allocUnsafe(1 << 20);
-  for (let at = 0, n = 1; source !== undefined && n > 0; at += n) {
-    n = source.read(piece, at);
-    hash.update(piece.subarray(0, n));
+  try {
+    for (let at = 0, n = 1; source !== undefined && n > 0; at += n) {
+      n = source.read(piece, at);
+      hash.update(piece.subarray(0, n));
+    }
+    return hash.digest("hex");
+  } catch {
+    return undefined; // Swapped for something that cannot be read so.
+  } finally {
+    source?.close();
   }
-  source?.close();
-  return hash.digest("hex");
 }
