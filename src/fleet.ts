@@ -1,8 +1,9 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
+import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import {
   type ArchiveStep,
   type Context,
@@ -15,6 +16,7 @@ import {
 import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
+import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
 import {
   initScripts,
   logEvent,
@@ -27,38 +29,63 @@ import {
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
+import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
 import { hasEnded } from "./agent/observe.ts";
+import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
 import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
+import { Readings } from "./agent/readings.ts";
+import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
-import { agentRow, listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
+import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
 import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
-import { checkStart, putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
+import {
+  checkStart,
+  putTask,
+  type StartOptions,
+  start,
+  type TaskOptions,
+  taskFact,
+  wantsWorktree,
+} from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
+import { trackedFiles } from "./agent/tracked.ts";
+import { findRepository, worktreeState } from "./agent/worktree.ts";
+import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
-import { type AgentId, newTaskId, type TaskId } from "./core/ids.ts";
+import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import { follow, type Progress } from "./core/progress.ts";
 import { iso } from "./core/time.ts";
-import type { ChildRecord, Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
+import type { ChildRecord, Guarantee, ListRecord, Message, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
-import { DRIVERS } from "./drivers/index.ts";
-import { EmbeddedLog } from "./journal/embedded.ts";
+import { type Activity, DRIVERS } from "./drivers/index.ts";
+import { checkpointFile } from "./journal/checkpoint.ts";
+import { type ConsumeOptions, consume } from "./journal/consume.ts";
+import { EmbeddedEngine } from "./journal/embedded-engine.ts";
 import type { Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
+import { type HealthRecord, health } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
+import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
+import { resumeAll } from "./journal/pause.ts";
 import type { SnapshotReport } from "./journal/project.ts";
+import { fenced } from "./journal/term.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
+import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
+export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
+export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
+export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
 export type { LogRecord } from "./log/record.ts";
@@ -96,15 +123,6 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface ReapRecord {
-  agent: AgentId;
-  run: number;
-  phase: Phase;
-  alive: number;
-  action: "listed" | "stopped" | "settled" | "failed";
-  report?: Report;
-}
-
 const DAY_MS = 24 * 3600 * 1000;
 const RECONCILE_MS = 2000;
 
@@ -136,6 +154,7 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
     throw new MidwatchError("BAD_CONFIG", file.reason, { hint: "Mend or remove the file." });
   const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
   const paths = layout(root);
+  const engine = new EmbeddedEngine(paths);
   return new Workspace(
     {
       layout: paths,
@@ -145,7 +164,8 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
       registries: new Registries(paths),
       drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
       headings: (file.value as { headings?: unknown } | undefined)?.headings,
-      journal: new EmbeddedLog(paths.events),
+      engine,
+      journal: fenced(engine),
       onStep: options.onStep,
     },
     usedFallback,
@@ -153,14 +173,15 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
 }
 
 /** What can be said before there is a workspace: is there such a driver, such a program, such a folder? */
-export function checkRun(
+export async function checkRun(
   options: StartOptions,
   place: { cwd: string; env: Readonly<Record<string, string | undefined>> },
-): void {
+): Promise<void> {
   const name = options.driver ?? "command";
   // One of midwatch.config.json is checked when the workspace, and so that file, is found.
   const driver = DRIVERS.find((one) => one.name === name);
   if (driver !== undefined) checkStart(options, driver, place.cwd, place.env as NodeJS.ProcessEnv);
+  if (wantsWorktree(options)) await findRepository(resolve(place.cwd, options.cwd ?? "."), place.env);
 }
 
 export class Workspace {
@@ -220,6 +241,45 @@ export class Workspace {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
   }
 
+  /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
+  async send(id: string | undefined, text: string): Promise<Message> {
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context);
+    const { driver } = locate(this.#context, agent).listed.agent;
+    return sendMessage(this.#context, agent, text, await findDriver(this.#context, driver));
+  }
+
+  /** Until the message is consumed or has failed, no run can take it up any more, or the time is up. */
+  async delivered(message: Message, options: Omit<WaitOptions, "any"> = {}): Promise<Message> {
+    const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const readings = new Readings(this.#context);
+    for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
+      const over = hasEnded(locate(this.#context, message.agent).facts);
+      const all = await messagesOf(this.#context, message.agent, readings);
+      const now = all.find(({ id }) => id === message.id) ?? message;
+      const settled = now.state === "consumed" || now.state === "failed" || over;
+      if (settled || performance.now() >= deadline || options.signal?.aborted) return now;
+      await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
+    }
+  }
+
+  async messages(id?: string): Promise<Message[]> {
+    return await messagesOf(this.#context, resolveId(this.#context, id), new Readings(this.#context));
+  }
+
+  /** An interactive agent reads what was sent so far, and then the end of its input. */
+  async closeInput(id: string | undefined): Promise<AgentId> {
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context);
+    closeInput(this.#context, agent);
+    return agent;
+  }
+
+  /** A tmux window on an agent in this terminal; returns when it is left. The agent has no part in it. */
+  attach(id: string | undefined): Promise<Window> {
+    return openWindow(this.root, resolveId(this.#context, id), this.#context.env);
+  }
+
   tasks(): TaskFact[] {
     return withReader(this.#context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
   }
@@ -247,10 +307,15 @@ export class Workspace {
   async show(id?: string): Promise<ShowRecord> {
     const agent = resolveId(this.#context, id);
     const observed = await reconcile(this.#context);
-    return this.#show(agent, observed);
+    return await this.#show(agent, observed);
   }
 
-  #show(agent: AgentId, observed: readonly Observed[]): ShowRecord {
+  /** What an agent changed in its worktree, against the commit it began with. */
+  diff(id: string | undefined, options: DiffOptions = {}): Promise<WorktreeDiff> {
+    return diffWorktree(this.#context, resolveId(this.#context, id), options);
+  }
+
+  async #show(agent: AgentId, observed: readonly Observed[]): Promise<ShowRecord> {
     const { layout: paths } = this.#context;
     const { listed, facts } = locate(this.#context, agent);
     const { task } = listed.agent;
@@ -264,8 +329,10 @@ export class Workspace {
     return {
       ...listRecord({ agent: listed.agent, run }),
       runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
-      files: trackedFiles(paths, task, agent),
+      files: trackedFiles(paths, { task, agent, run: run.run }),
+      cleanup_failures: facts.cleanup?.failures ?? [],
       children: this.#below(agent, observed),
+      worktree: await worktreeState(this.#context, { task, agent, run: run.run }),
     };
   }
 
@@ -282,6 +349,7 @@ export class Workspace {
     const agents = ids.map((id) => resolveId(this.#context, id));
     const paths = agents.map((agent) => locate(this.#context, agent).paths);
     const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const readings = new Readings(this.#context);
     let reconciled = Number.NEGATIVE_INFINITY;
     let pause = 5;
     for (;;) {
@@ -289,11 +357,12 @@ export class Workspace {
       const enough = options.any ? ended.length > 0 : ended.length === agents.length;
       if (enough || performance.now() >= deadline || options.signal?.aborted) {
         const observed = await reconcile(this.#context);
-        return (options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed));
+        return await Promise.all((options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed)));
       }
       if (performance.now() - reconciled > RECONCILE_MS) {
         const observed = await reconcile(this.#context); // A keeper killed while we wait is taken over.
         await startWaiting(this.#context, observed);
+        await closeIdle(this.#context, observed, readings);
         for (const agent of agents) locate(this.#context, agent); // A launch that was given up is not waited for.
         reconciled = performance.now();
       }
@@ -315,6 +384,18 @@ export class Workspace {
 
   async *logRecords(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogRecord> {
     for await (const { record } of this.log(id, options)) if (record !== undefined) yield record;
+  }
+
+  /** What the agent said and did, as its driver reads the lines. */
+  async *activities(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Activity> {
+    const { driver: name } = locate(this.#context, resolveId(this.#context, id)).listed.agent;
+    const driver = await findDriver(this.#context, name);
+    const reader = driver.reader();
+    for await (const { record, raw } of this.log(id, options)) {
+      if (record?.type === "lifecycle") continue;
+      if (driver.json && record === undefined) continue;
+      yield* reader.read(record?.data !== undefined && driver.json ? record.data : raw.bytes.toString());
+    }
   }
 
   /** Exactly the bytes the agent printed. */
@@ -356,7 +437,7 @@ export class Workspace {
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.#context, "archive logs");
     await reconcile(this.#context);
-    return await archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
+    return archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
   async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
@@ -379,29 +460,26 @@ export class Workspace {
     return of;
   }
 
-  /** Settles every run whose facts and row differ; with `lost`, ends runs that lost their keeper and live on. */
-  async reap(
-    options: { dryRun?: boolean | undefined; lost?: boolean | undefined; graceMs?: number | undefined } = {},
-  ): Promise<ReapRecord[]> {
+  /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
+  reap(options: ReapOptions = {}): Promise<ReapRecord[]> {
     if (options.lost) assertPerson(this.#context, "end lost runs");
-    const before = new Map(
-      withReader(this.#context, (registry) => registry.list()).map(({ run }) => [`${run.agent}.${run.run}`, run.phase]),
-    );
-    if (!options.dryRun) this.rebuild();
-    const observed = await reconcile(this.#context);
-    const records: ReapRecord[] = [];
-    for (const { agent, run, row } of observed) {
-      const base = { agent, run, phase: row.phase, alive: row.alive?.length ?? 0 };
-      if (row.phase === "lost" && row.alive?.length) {
-        if (options.lost && !options.dryRun) {
-          const [report] = await stop(this.#context, [agent], { graceMs: options.graceMs, reason: "reap --lost" });
-          if (report) records.push({ ...base, action: report.verified ? "stopped" : "failed", report });
-        } else records.push({ ...base, action: "listed" });
-      } else if (before.get(`${agent}.${run}`) !== row.phase || row.phase === "lost") {
-        records.push({ ...base, action: options.dryRun ? "listed" : "settled" });
-      }
-    }
-    return records;
+    return reap(this.#context, options);
+  }
+
+  /** The steps of cleanups that failed and wait for `reap`. */
+  failures(): FailureRecord[] {
+    return failures(this.#context);
+  }
+
+  /** Takes ended agents away, to the trash first. */
+  prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "prune");
+    return prune(this.#context, options);
+  }
+
+  undoPrune(id?: string): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "bring back what was pruned");
+    return undoPrune(this.#context, id);
   }
 
   /** Appends an event; durable when it resolves. */
@@ -435,7 +513,43 @@ export class Workspace {
     return initScripts(this.#context);
   }
 
-  /** The rounds of `midwatch up`. */
+  /** Who leads, as one look can tell. */
+  leader(): Promise<Leadership> {
+    return leadership(this.#context.engine);
+  }
+
+  /** Again whenever it changes. */
+  watchLeader(signal: AbortSignal): AsyncGenerator<Leadership> {
+    return watchLeadership(this.#context.engine, signal);
+  }
+
+  health(): Promise<HealthRecord> {
+    return health(this.#context.engine, this.#context.layout, this.#context.config);
+  }
+
+  /** Lets those go on that paused after a write error and wait for a person; gives their names. */
+  resume(): Promise<string[]> {
+    assertPerson(this.#context, "end a pause");
+    return resumeAll(this.#context.engine);
+  }
+
+  /** The last interaction that an agent handled, null when there is none; with `interaction`, sets it. */
+  checkpoint(agent: string, interaction?: number): CheckpointRecord {
+    return checkpoint(this.#context, parseAgentId(agent), interaction);
+  }
+
+  /** Hands the events to an agent, each at least once and in order, from behind its checkpoint. */
+  consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
+    const { engine, layout: paths } = this.#context;
+    return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
+  }
+
+  /** What `midwatch up` does: rounds while it leads, standing by while another does. */
+  keepHouse(options: HouseOptions): AsyncGenerator<HouseRecord> {
+    return keepHouse(this.#context, options);
+  }
+
+  /** One round of `midwatch up`. */
   loop(options: { lingerMs?: number } = {}): Loop {
     return new Loop(this.#context, options);
   }

@@ -14,6 +14,7 @@ import { briefText } from "./brief.ts";
 import { capabilityHash } from "./caller.ts";
 import type { Context } from "./context.ts";
 import { assertCommand, findCommand } from "./find-command.ts";
+import { assertTakesMessages } from "./messages.ts";
 
 export interface Composed {
   intent: IntentFact;
@@ -21,28 +22,40 @@ export interface Composed {
   env: Record<string, string>;
   /** What the agent reads as its input; null when it reads a file of the caller's, or nothing. */
   input: string | null;
+  /** The first message of an interactive run; null when it gets none. */
+  message: { text: string; driver: Driver } | null;
   /** Written into the run's folder before it starts. */
   files: readonly PrivateFile[];
 }
 
-export function compose(context: Context, driver: Driver, asked: IntentFact, task: TaskFact): Composed {
+/** `checkedIn` is where a command with a relative path can be looked for: a worktree may still have to be made. */
+export function compose(
+  context: Context,
+  driver: Driver,
+  asked: IntentFact,
+  task: TaskFact,
+  checkedIn: string = asked.cwd,
+): Composed {
   const capability = randomBytes(16).toString("hex");
   const intent: IntentFact = { ...asked, capability: capabilityHash(capability) };
   const env: Record<string, string> = {
     ...(asked.env_file === null ? {} : readEnvFile(asked.env_file)),
     MIDWATCH_CAPABILITY: capability,
   };
+  if (asked.interactive) assertTakesMessages(driver);
   if (driver.program === null) {
-    assertCommand(intent.argv[0] ?? "", intent.cwd, env["PATH"] ?? context.env["PATH"] ?? "");
-    return { intent, env, input: null, files: [] };
+    assertCommand(intent.argv[0] ?? "", checkedIn, env["PATH"] ?? context.env["PATH"] ?? "");
+    const message = asked.interactive && asked.prompt !== null ? { text: asked.prompt, driver } : null;
+    return { intent, env, input: null, message, files: [] };
   }
   assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");
-  const prompt = asked.prompt ?? "";
+  const words = asked.prompt ?? "";
+  // A session that goes on knows its task already.
+  const prompt = asked.resume
+    ? words
+    : briefText({ ...asked, prompt: words, task, midwatch: midwatchCommand(context) }, template(context));
   const launch = driver.launch({
-    // A session that goes on knows its task already.
-    prompt: asked.resume
-      ? prompt
-      : briefText({ ...asked, prompt, task, midwatch: midwatchCommand(context) }, template(context)),
+    prompt,
     model: asked.model,
     permission: asked.permission,
     cwd: asked.cwd,
@@ -60,10 +73,11 @@ export function compose(context: Context, driver: Driver, asked: IntentFact, tas
       ...intent,
       argv: [...launch.argv],
       session: launch.session ?? (asked.resume ? asked.session : null),
-      stdin: context.layout.agent(asked.task, asked.agent).prompt,
+      stdin: asked.interactive ? null : context.layout.agent(asked.task, asked.agent).prompt,
     },
     env: { ...launch.env, ...env },
     input: launch.stdin,
+    message: asked.interactive ? { text: prompt, driver } : null,
     files: launch.files,
   };
 }

@@ -2,8 +2,9 @@
 import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
+import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
-import type { EventLog } from "../journal/engine.ts";
+import type { Engine, EventLog } from "../journal/engine.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -31,7 +32,10 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
+  /** The journal as readers see it: without what a leader wrote that had been followed. */
   readonly journal: EventLog;
+  /** What it stands on, with its registers. */
+  readonly engine: Engine;
   readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 
@@ -73,6 +77,8 @@ export class Registries {
     const kept = this.#open.get(kind);
     if (kept !== undefined && kept.ino !== undefined && kept.ino === inode(path)) return kept.registry;
     this.#drop(kind);
+    // SQLite follows a link, and would write to whatever is behind it.
+    assertInside(this.#layout.root, path);
     let ino = inode(path);
     let registry = Registry.open(path, OPTIONS[kind]);
     try {

@@ -3,8 +3,8 @@ import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
 import { maskText, maskValue } from "../core/mask.ts";
 import { iso } from "../core/time.ts";
-import { append } from "../disk/append.ts";
 import { makeFolder } from "../disk/inside.ts";
+import { appendInside } from "../disk/write-inside.ts";
 import { type AuditEvent, audit } from "./audit.ts";
 import { assertSelf } from "./caller.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
@@ -90,7 +90,7 @@ function write(
   const { task } = locate(context, agent).listed.agent;
   const folders = context.layout.task(task);
   makeFolder(context.layout.root, kind === "progress" ? folders.progressDir : folders.findingsDir);
-  append(context.layout.agent(task, agent)[kind], [report], { sync: true });
+  appendInside(context.layout.root, context.layout.agent(task, agent)[kind], [report], { sync: true });
   audit(context, [{ type: kind === "progress" ? "progress" : "finding", actor: agent, agent, task, ...event }]);
   catchUp(context, (registry) => registry.putReport(agent, kind, report));
   writeView(context, task);

@@ -38,9 +38,12 @@ describe("config", () => {
       prune_over: 5_368_709_120,
       trash_for: 86_400_000,
       snapshot_keep: 3,
+      leader_ttl: 10_000,
+      pause: "auto",
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",
+      interactive_idle: 60_000,
     });
     expect(Object.isFrozen(config)).toBe(true);
   });

@@ -7,7 +7,7 @@ import { parseDuration } from "./duration.ts";
 import { MidwatchError } from "./errors.ts";
 import { nearest } from "./nearest.ts";
 import { formatSize, parseSize } from "./size.ts";
-import type { DiskPolicy, LimitPolicy, SyncMode, Tier } from "./types.ts";
+import type { DiskPolicy, LimitPolicy, PausePolicy, SyncMode, Tier } from "./types.ts";
 
 /** Sizes are in bytes and durations in milliseconds once parsed. */
 export interface Config {
@@ -36,7 +36,10 @@ export interface Config {
   readonly worktree_copy: string;
   readonly worktree_setup: string;
   readonly prompt_template: string;
+  readonly interactive_idle: number;
   readonly snapshot_keep: number;
+  readonly leader_ttl: number;
+  readonly pause: PausePolicy;
 }
 
 export type ConfigKey = keyof Config;
@@ -112,10 +115,26 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     default: "",
     about: "File with the text round a prompt; the built-in one tells the agent its task and how to report",
   },
+  interactive_idle: {
+    kind: "duration",
+    default: "60s",
+    about:
+      "Time without messages and output after which an interactive agent that has finished gets the end of its input",
+  },
   snapshot_keep: {
     kind: "count",
     default: 3,
     about: "Interactions that communication.md shows; older ones are in archive.md",
+  },
+  leader_ttl: {
+    kind: "duration",
+    default: "10s",
+    about: "Silence after which a leader is followed by another, and anybody is taken for down",
+  },
+  pause: {
+    kind: ["auto", "manual"],
+    default: "auto",
+    about: "After a write error, `midwatch up` goes on when it can be written again, or when a person says so",
   },
 };
 

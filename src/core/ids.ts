@@ -14,6 +14,8 @@ export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
 export const NONCE: RegExp = /^[0-9a-f]{32}$/;
 
+const REGISTER_KEY: RegExp = /^(leases|registers|heartbeats)(\/[a-z0-9][a-z0-9_-]{0,63}){1,3}$/;
+
 /** "-HHMMSS-6hex" takes 14 of the 64 characters. */
 const PREFIX_MAX = 50;
 
@@ -84,6 +86,14 @@ export function parseTaskId(text: unknown): TaskId {
   if (isTaskId(text)) return text;
   throw new MidwatchError("BAD_ID", `${quote(text)} is not a task id.`, {
     hint: "A task id looks like TASK-20261115-190000-1a2b3c4d. `midwatch tasks` lists them.",
+  });
+}
+
+/** A register of the journal, such as `leases/leader`. It becomes a path, so nothing else passes. */
+export function parseRegisterKey(text: string): string {
+  if (REGISTER_KEY.test(text)) return text;
+  throw new MidwatchError("BAD_ID", `${quote(text)} is not the key of a register.`, {
+    hint: "A key is leases/, registers/ or heartbeats/ and one to three names of a-z, 0-9, _ and -.",
   });
 }
 

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseTaskId } from "../core/ids.ts";
 import { maskText, maskValue } from "../core/mask.ts";
-import type { LogItem, LogRecord } from "../fleet.ts";
+import type { Activity, LogItem, LogRecord } from "../fleet.ts";
+import { activityText } from "./activity.ts";
 import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Context, type Operation, operation } from "./operation.ts";
@@ -19,27 +20,33 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
   examples: [
     "midwatch logs build-1",
     "midwatch logs -f build-1",
+    "midwatch logs -f --pretty fix-1",
     "midwatch logs --raw build-1 > copy",
     "midwatch logs --stderr -n 20 build-1",
     "midwatch logs --grep ERROR -n 10 build-1",
     "midwatch logs --task TASK-20261115-190000-1a2b3c4d",
   ],
-  run: (context, { agent, task, raw, since, mask, lines: asked, ...rest }) => {
+  run: (context, { agent, task, raw, pretty, since, mask, lines: asked, ...rest }) => {
     const workspace = workspaceOf(context);
     const whole = raw || rest.offset !== undefined || since !== undefined;
     const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
     if (task !== undefined) {
-      if (agent !== undefined || raw || rest.follow || rest.run !== undefined) {
+      if (agent !== undefined || raw || pretty || rest.follow || rest.run !== undefined) {
         throw new MidwatchError(
           "USAGE",
           "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
           {
-            hint: "Leave out the agent, --raw, --follow and --run.",
+            hint: "Leave out the agent, --raw, --pretty, --follow and --run.",
           },
         );
       }
       return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines, mask);
     }
+    if (pretty && (raw || context.json))
+      throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
+        hint: "Leave one of them out.",
+      });
+    if (pretty) return prettyLines(workspace.activities(agent, options), mask);
     if (raw) return workspace.logBytes(agent, options);
     return context.json
       ? recordsOf(workspace.logRecords(agent, options), mask)
@@ -51,6 +58,14 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
 async function* linesOf(items: AsyncIterable<LogItem>, mask: boolean): AsyncGenerator<Uint8Array> {
   for await (const { raw } of items)
     yield Buffer.concat(raw.whole ? [shown(raw.bytes, mask), NEWLINE] : [shown(raw.bytes, mask)]);
+}
+
+/** What was said and done, without what only programs want to know. */
+export async function* prettyLines(activities: AsyncIterable<Activity>, mask: boolean): AsyncGenerator<Uint8Array> {
+  for await (const activity of activities) {
+    const text = activityText(activity);
+    if (text !== undefined) yield Buffer.from(`${mask ? maskText(text) : text}\n`);
+  }
 }
 
 async function* recordsOf(records: AsyncIterable<LogRecord>, mask: boolean): AsyncGenerator<LogRecord> {
@@ -103,6 +118,7 @@ function inputOf() {
       .optional(),
     since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
     raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
+    pretty: z.boolean().describe("What it said and did, as its driver reads the lines").default(false),
     mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
     stderr: z.boolean().describe("What it printed to stderr").default(false),
     run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),

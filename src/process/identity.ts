@@ -3,7 +3,7 @@
  * namespace. A keeper is recognised by boot, namespace, pid, start time and the run's nonce in its command line; without a
  * full match no signal is sent.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { throwIfExhausted } from "../core/errors.ts";
 import type { ProcessIdentity } from "../core/types.ts";
 
@@ -44,6 +44,20 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   const state = fields[0] ?? "X";
   if (state === "Z" || state === "X") return undefined;
   return { pid, start_ticks: Number(fields[19]), name: text.slice(text.indexOf("(") + 1, close), state };
+}
+
+/** A process with all that is needed to recognise it from another process. */
+export type Somebody = ProcessIdentity & Host;
+
+export function self(): Somebody {
+  return { pid: process.pid, start_ticks: readProcess(process.pid)?.start_ticks ?? 0, ...host() };
+}
+
+/** Surely gone: of this boot and this pid namespace, and no such process lives. Of others nothing can be known from here. */
+export function isGone({ pid, start_ticks, boot_id, pid_ns }: Somebody): boolean {
+  const here = host();
+  if (boot_id !== here.boot_id || pid_ns !== here.pid_ns) return false;
+  return readProcess(pid)?.start_ticks !== start_ticks;
 }
 
 /** Is this the living keeper of the run with this nonce, on this host? */
@@ -96,6 +110,31 @@ function parentOf(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+export function childrenOf(parent: number): number[] {
+  return pids().filter((pid) => parentOf(pid) === parent);
+}
+
+/** Processes whose working folder is `folder` or below it. */
+export function processesIn(folder: string): ProcessFacts[] {
+  return pids().flatMap((pid) => {
+    let cwd: string;
+    try {
+      cwd = readlinkSync(`/proc/${pid}/cwd`);
+    } catch (error) {
+      throwIfExhausted(error);
+      return []; // It has ended, or is another user's.
+    }
+    if (cwd !== folder && !cwd.startsWith(`${folder}/`)) return [];
+    return readProcess(pid) ?? [];
+  });
+}
+
+function pids(): number[] {
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
 }
 
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */

@@ -9,8 +9,12 @@ import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
+import { leaderStops } from "./leader-stops.ts";
+import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { pathAttacks } from "./path-attacks.ts";
+import { pidReuse } from "./pid-reuse.ts";
 import { powerCuts } from "./power-cut.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
@@ -28,10 +32,14 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   cycles: [cycles, 10_000],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
+  leaderStops: [leaderStops, 500],
+  leaseSimulation: [leaseSimulation, 10_000],
   stopRaces: [stopRaces, 300],
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
+  pathAttacks: [pathAttacks, 10_000],
+  pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],

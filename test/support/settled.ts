@@ -6,21 +6,22 @@ import { reconcile } from "../../src/agent/reconcile.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { monoMs } from "../../src/core/time.ts";
 import { layout } from "../../src/disk/layout.ts";
-import { EmbeddedLog } from "../../src/journal/embedded.ts";
+import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import type { Lab } from "./workspace.ts";
 
 /** What a process sees 11 s from now, when the time for a launch is over. */
 export async function lookLater(at: Lab, times = 1): Promise<void> {
   const paths = layout(at.root);
   const registries = new Registries(paths);
-  const journal = new EmbeddedLog(paths.events);
+  const engine = new EmbeddedEngine(paths);
   const context: Context = {
     layout: paths,
     config: loadConfig(),
     env: process.env,
     cwd: at.folder,
     registries,
-    journal,
+    engine,
+    journal: engine,
   };
   for (let i = 0; i < times; i++) await reconcile(context, monoMs() + 11_000);
   registries.close();

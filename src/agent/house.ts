@@ -1,0 +1,75 @@
+/**
+ * What `midwatch up` does. Only the leader does rounds; the others stand by and follow it at once when it ends, and after the time of
+ * its lease when it hangs. Rounds do no harm when two overlap for a moment: each part does its work once.
+ */
+import { keepHealth } from "../journal/health.ts";
+import { Leader, leadership } from "../journal/leader.ts";
+import type { Context } from "./context.ts";
+import { snapshotRounds } from "./journal.ts";
+import { Loop, type Round } from "./loop.ts";
+
+const ROUND_MS = 1000;
+const KEEP_HEALTH_ROUNDS = 30;
+
+export interface HouseOptions {
+  signal: AbortSignal;
+  /** One round and no leading, unless somebody else leads and so does them. */
+  once?: boolean;
+  /** For a person, beside the records. */
+  tell(text: string): void;
+}
+
+export interface HouseRecord extends Round {
+  /** The term in which this process leads; null while it stands by. */
+  term: number | null;
+}
+
+const NOTHING: Round = { started: 0, stopped: [], archived: 0, deleted: 0, problem: null };
+
+function didSomething({ started, stopped, archived, deleted, problem }: Round): boolean {
+  return started + stopped.length + archived + deleted > 0 || problem !== null;
+}
+
+export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
+  const loop = new Loop(context);
+  const refresh = snapshotRounds(context);
+  const round = async (): Promise<Round> => {
+    const done = await loop.round();
+    await refresh();
+    return done;
+  };
+  if (options.once) return yield* once(context, options, round);
+  const { leader_ttl: ttlMs, pause } = context.config;
+  const { signal, tell } = options;
+  const leader = new Leader(context.engine, { kind: "up", ttlMs, pause, tell, signal });
+  let shown: number | null | undefined;
+  try {
+    await leader.wait(ROUND_MS); // The first look tells whether we lead.
+    for (let n = 0; !signal.aborted; await leader.wait(ROUND_MS)) {
+      const term = leader.term ?? null;
+      if (term !== shown) yield { ...NOTHING, term };
+      shown = term;
+      if (term === null) continue;
+      const done = await leader.pause.persist("A round", () => (leader.term === undefined ? undefined : round()));
+      if (done !== undefined && didSomething(done)) yield { ...done, term };
+      if (n++ % KEEP_HEALTH_ROUNDS === 0) await leader.pause.persist("Health", () => keepHealth(context.engine, ttlMs));
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
+  } finally {
+    await leader.close();
+  }
+}
+
+async function* once(
+  context: Context,
+  { tell }: HouseOptions,
+  round: () => Promise<Round>,
+): AsyncGenerator<HouseRecord> {
+  const { state, holder } = await leadership(context.engine);
+  if (state === "held") tell(`${holder} leads and does the rounds.`);
+  else {
+    const done = await round();
+    if (didSomething(done)) yield { ...done, term: null };
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * One process that wants to lead: it looks at the lease again and again beside its other work, and shows that it is alive. A round of
+ * work may take long; the looks go on meanwhile. Whether we lead is asked each time, never remembered.
+ */
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { monoMs } from "../core/time.ts";
+import type { PausePolicy } from "../core/types.ts";
+import { isGone, self } from "../process/identity.ts";
+import type { Engine, Registers } from "./engine.ts";
+import type { JournalEvent } from "./event.ts";
+import { Heartbeat, sweepHeartbeats } from "./heartbeat.ts";
+import { Lease, type LeaseStep, type LeaseValue } from "./lease.ts";
+import { Pause } from "./pause.ts";
+import { LEADER } from "./term.ts";
+
+/** A crash is noticed at the next look. */
+const LOOK_MAX_MS = 250;
+
+export interface LeaderOptions {
+  ttlMs: number;
+  /** What this process is, such as `up`; the beginning of its name. */
+  kind: string;
+  /** What to do after a write error, and where to tell of it. */
+  pause: PausePolicy;
+  tell(text: string): void;
+  /** The process is told to end; `close` is still to be called. */
+  signal: AbortSignal;
+  onStep?: ((step: LeaseStep) => void) | undefined;
+}
+
+export class Leader {
+  readonly name: string;
+  /** For the work of this process: one that cannot be written pauses it, as it pauses the looks. */
+  readonly pause: Pause;
+  readonly #lease: Lease;
+  readonly #heartbeat: Heartbeat;
+  readonly #engine: Engine;
+  readonly #options: LeaderOptions;
+  readonly #ending = new AbortController();
+  readonly #running: Promise<void>;
+  #term: number | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(engine: Engine, options: LeaderOptions) {
+    this.name = `${options.kind}-${process.pid}-${randomBytes(3).toString("hex")}`;
+    this.#engine = engine;
+    this.#options = options;
+    const onStep = options.onStep === undefined ? {} : { onStep: options.onStep };
+    this.#lease = new Lease(engine, { holder: this.name, process: self(), ttlMs: options.ttlMs, ...onStep });
+    this.#heartbeat = new Heartbeat(engine, this.name, options.kind);
+    const { pause: mode, tell, signal } = options;
+    const end = (): void => {
+      this.#ending.abort();
+      this.#wake?.();
+    };
+    signal.addEventListener("abort", end, { once: true });
+    this.pause = new Pause(engine, { actor: this.name, mode, tell, signal: this.#ending.signal });
+    this.#running = this.#run();
+  }
+
+  /** The term in which we lead at this moment; undefined when we do not. */
+  get term(): number | undefined {
+    return this.#lease.term;
+  }
+
+  /** Appends with our term; false when we do not lead. */
+  append(events: readonly JournalEvent[]): Promise<boolean> {
+    return this.#lease.append(events);
+  }
+
+  /** Until this much time has passed, we began or ceased to lead, or are told to end. For one caller. */
+  async wait(ms: number): Promise<void> {
+    const over = new AbortController();
+    this.#wake = () => over.abort();
+    await sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+  }
+
+  async #run(): Promise<void> {
+    const { ttlMs } = this.#options;
+    const { signal } = this.#ending;
+    let beaten = Number.NEGATIVE_INFINITY;
+    const look = async (): Promise<void> => {
+      if (monoMs() - beaten >= ttlMs / 4) {
+        await this.#heartbeat.beat();
+        beaten = monoMs();
+      }
+      await this.#lease.step();
+    };
+    let failing = false;
+    while (!signal.aborted) {
+      try {
+        await this.pause.persist("Looking after the lease", look);
+        failing = false;
+      } catch (error) {
+        if (!failing && !signal.aborted) this.#options.tell(`Looking after the lease failed: ${messageOf(error)}`);
+        failing = true; // Once for a row of failures: the next look is soon.
+      }
+      await this.#tell();
+      await sleep(Math.min(LOOK_MAX_MS, ttlMs / 16), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #tell(): Promise<void> {
+    const { term } = this.#lease;
+    if (term === this.#term) return;
+    this.#term = term;
+    this.#wake?.();
+    if (term !== undefined) await sweepHeartbeats(this.#engine).catch(() => undefined);
+  }
+
+  /** Gives the lease back; others follow at once. */
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+    await this.#lease.resign().catch(() => undefined);
+    await this.#heartbeat.end().catch(() => undefined);
+  }
+}
+
+export interface Leadership {
+  role: string;
+  /** `held`; `overdue`: not renewed for its time, somebody will follow; `gone`: its process is; `resigned`; `none` ever led. */
+  state: "held" | "overdue" | "gone" | "resigned" | "none";
+  holder: string | null;
+  term: number | null;
+  since: string | null;
+  pid: number | null;
+  ttl_ms: number | null;
+}
+
+/** Who leads, as one look can tell. Nothing is decided from this. */
+export async function leadership(registers: Registers, role: string = LEADER): Promise<Leadership> {
+  const value = (await registers.get<LeaseValue | null>(`leases/${role}`))?.value;
+  if (typeof value?.holder !== "string")
+    return { role, state: "none", holder: null, term: null, since: null, pid: null, ttl_ms: null };
+  const { holder, term, since, process: who, ttl_ms } = value;
+  return { role, state: stateOf(value), holder, term, since, pid: who?.pid ?? null, ttl_ms };
+}
+
+export async function* watchLeadership(registers: Registers, signal: AbortSignal): AsyncGenerator<Leadership> {
+  for (let before = ""; !signal.aborted; ) {
+    const now = await leadership(registers);
+    const text = JSON.stringify(now);
+    if (text !== before) yield now;
+    before = text;
+    await sleep(LOOK_MAX_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function stateOf({ resigned, process: who, renewed_mono_ms, ttl_ms }: LeaseValue): Leadership["state"] {
+  if (resigned) return "resigned";
+  if (who === null || who === undefined) return "held";
+  if (isGone(who)) return "gone";
+  return who.boot_id === self().boot_id && monoMs() - renewed_mono_ms > ttl_ms ? "overdue" : "held";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { leaseSimulation } from "../../test/soak/lease-simulation.ts";
+
+it("R-003.11, R-003.19: 300 simulated histories of leaders and a consumer, with delays, losses, doubles, stops, sleeps, crashes and clock jumps", {
+  timeout: 120_000,
+}, async () => {
+  const { failures, figures } = await leaseSimulation(300, 1);
+  console.log("simulated", figures);
+  expect(failures).toEqual([]);
+  // The faults must have bitten, or nothing was shown.
+  expect(figures["terms"]).toBeGreaterThan(600);
+  expect(figures["handled again after a crash"]).toBeGreaterThan(0);
+});
