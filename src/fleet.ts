@@ -29,6 +29,7 @@ import {
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
+import { Maskers } from "./agent/maskers.ts";
 import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
 import { hasEnded } from "./agent/observe.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
@@ -82,12 +83,15 @@ import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
+export type { CheckpointRecord } from "./agent/checkpoint.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
 export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
+export type { HealthRecord } from "./journal/health.ts";
+export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 
 export interface OpenOptions {
@@ -125,10 +129,6 @@ export interface WaitOptions {
 
 const DAY_MS = 24 * 3600 * 1000;
 const RECONCILE_MS = 2000;
-
-async function* named<T>(agent: AgentId, items: AsyncIterable<T>): AsyncGenerator<T & { agent: AgentId }> {
-  for await (const item of items) yield { ...item, agent };
-}
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const cwd = options.cwd ?? process.cwd();
@@ -296,11 +296,14 @@ export class Workspace {
     for (const { agent, facts, row } of found)
       if (facts.intent && !known.has(agent) && !hasEnded(facts))
         listed.push({ agent: agentRow(facts.intent), run: row });
+    const maskers = this.maskers();
     return listed
       .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
       .filter(({ agent }) => options.task === undefined || agent.task === options.task)
       .map((entry) =>
-        listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
+        maskers.listed(
+          listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
+        ),
       );
   }
 
@@ -327,7 +330,7 @@ export class Workspace {
       return known.intent ? runRow(paths, task, agent, row.run, known, false) : row;
     };
     return {
-      ...listRecord({ agent: listed.agent, run }),
+      ...this.maskers().listed(listRecord({ agent: listed.agent, run })),
       runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
       files: trackedFiles(paths, { task, agent, run: run.run }),
       cleanup_failures: facts.cleanup?.failures ?? [],
@@ -387,14 +390,16 @@ export class Workspace {
   }
 
   /** What the agent said and did, as its driver reads the lines. */
-  async *activities(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Activity> {
+  async *activities(id: string | undefined, options: LogOptions = {}, hide?: Maskers): AsyncGenerator<Activity> {
     const { driver: name } = locate(this.#context, resolveId(this.#context, id)).listed.agent;
     const driver = await findDriver(this.#context, name);
     const reader = driver.reader();
-    for await (const { record, raw } of this.log(id, options)) {
-      if (record?.type === "lifecycle") continue;
-      if (driver.json && record === undefined) continue;
-      yield* reader.read(record?.data !== undefined && driver.json ? record.data : raw.bytes.toString());
+    for await (const item of this.log(id, options)) {
+      if (item.record?.type === "lifecycle") continue;
+      if (driver.json && item.record === undefined) continue;
+      const record = hide === undefined ? item.record : hide.record(item);
+      const bytes = hide?.line(item) ?? item.raw.bytes;
+      yield* reader.read(record?.data !== undefined && driver.json ? record.data : bytes.toString());
     }
   }
 
@@ -404,9 +409,14 @@ export class Workspace {
   }
 
   /** All logs of a task as one, by time. */
-  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem & { agent: AgentId }> {
+  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem> {
     const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
-    return mergeByTime(listed.map(({ agent }) => named(agent.id, this.log(agent.id, options))));
+    return mergeByTime(listed.map(({ agent }) => this.log(agent.id, options)));
+  }
+
+  /** What hides secrets in the text of this workspace's agents, wherever it is shown. */
+  maskers(): Maskers {
+    return new Maskers(this.#context);
   }
 
   async verify(

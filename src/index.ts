@@ -15,7 +15,10 @@ export type {
   TrackedFile,
 } from "./core/types.ts";
 export {
+  type CheckpointRecord,
+  type HealthRecord,
   type JournalEvent,
+  type Leadership,
   type LogOptions,
   type LogRecord,
   type OpenOptions,

@@ -165,11 +165,9 @@ export const requirements: Record<string, Requirement> = {
   "R-003.9": { text: "Another agent can join, and the snapshot still shows the latest K." },
   "R-003.10": {
     text: "Heartbeats are written, and a silent coordinator is taken for down after 10 s.",
-    later: "journal",
   },
   "R-003.11": {
     text: "When heartbeats stop a new leader is elected at once and goes on dispatching.",
-    later: "journal",
   },
   "R-003.12": { text: "Journal and remote are retried after 1, 2 and 4 s before going offline.", later: "sync" },
   "R-003.13": { text: "A lock that cannot be had after three tries becomes an error event." },
@@ -188,10 +186,9 @@ export const requirements: Record<string, Requirement> = {
   "R-003.18": { text: "A snapshot that crashes leaves the last good one." },
   "R-003.19": {
     text: "Dead agents leave no claims, and work resumes from the last handled interaction.",
-    later: "journal",
   },
-  "R-003.20": { text: "A checkpoint is kept per agent after each handled interaction.", later: "journal" },
-  "R-003.21": { text: "Health is shown from heartbeats, elections and errors.", later: "journal" },
+  "R-003.20": { text: "A checkpoint is kept per agent after each handled interaction." },
+  "R-003.21": { text: "Health is shown from heartbeats, elections and errors." },
   "R-003.22": { text: "Error events alert by mail or chat webhook.", later: "alerts" },
 
   // Stopping and cleanup

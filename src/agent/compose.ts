@@ -8,8 +8,11 @@ import { resolve } from "node:path";
 import { parseEnvFile } from "../core/env-file.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
+import { fingerprint, secretValues } from "../core/secret-values.ts";
 import type { IntentFact, TaskFact } from "../core/types.ts";
+import { SECRETS } from "../disk/layout.ts";
 import type { Driver, PrivateFile } from "../drivers/driver.ts";
+import { withoutOuterRun } from "../process/environment.ts";
 import { briefText } from "./brief.ts";
 import { capabilityHash } from "./caller.ts";
 import type { Context } from "./context.ts";
@@ -46,7 +49,7 @@ export function compose(
   if (driver.program === null) {
     assertCommand(intent.argv[0] ?? "", checkedIn, env["PATH"] ?? context.env["PATH"] ?? "");
     const message = asked.interactive && asked.prompt !== null ? { text: asked.prompt, driver } : null;
-    return { intent, env, input: null, message, files: [] };
+    return { intent, env, input: null, message, files: secretsFile(context, env) };
   }
   assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");
   const words = asked.prompt ?? "";
@@ -68,6 +71,7 @@ export function compose(
     root: process.getuid?.() === 0,
     folder: context.layout.run(asked.task, asked.agent, asked.run).dir,
   });
+  const whole = { ...launch.env, ...env };
   return {
     intent: {
       ...intent,
@@ -75,11 +79,17 @@ export function compose(
       session: launch.session ?? (asked.resume ? asked.session : null),
       stdin: asked.interactive ? null : context.layout.agent(asked.task, asked.agent).prompt,
     },
-    env: { ...launch.env, ...env },
+    env: whole,
     input: launch.stdin,
     message: asked.interactive ? { text: prompt, driver } : null,
-    files: launch.files,
+    files: [...launch.files, ...secretsFile(context, whole)],
   };
+}
+
+/** Fingerprints of the secrets that the run will know, so that they can be hidden where its text leaves. */
+function secretsFile({ env }: Context, added: Readonly<Record<string, string>>): PrivateFile[] {
+  const values = secretValues({ ...withoutOuterRun(env), ...added });
+  return values.length === 0 ? [] : [{ name: SECRETS, content: `${JSON.stringify(fingerprint(values))}\n` }];
 }
 
 /** Said before anything is made. */

@@ -187,6 +187,7 @@ export function commonOrders(context: Context, intent: IntentFact): Order[] {
     ["events", layout.events],
     ["remove", files.prompt],
     ["keep", paths.intent],
+    ["keep", paths.secrets],
     ["keep", layout.task(intent.task).fact],
     ["keep", layout.activeMark(intent.agent, intent.run)],
     ["tier", intent.tier],

@@ -34,6 +34,7 @@ export interface LogOptions {
 }
 
 export interface LogItem extends Read {
+  agent: AgentId;
   run: number;
 }
 
@@ -62,7 +63,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
     if (log !== undefined) {
       const end = log.end(live);
       for (const item of select(log, end, options, matches)) {
-        if (wanted(item.record)) yield { run: of.run, ...item };
+        if (wanted(item.record)) yield { agent: of.agent, run: of.run, ...item };
         if (signal.aborted) return;
       }
       place = { offset: end, line: log.lineAt(end) };
@@ -77,7 +78,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
     forever: false,
     signal,
   })) {
-    if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield item;
+    if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield { agent: of.agent, ...item };
   }
 }
 

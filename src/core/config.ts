@@ -274,6 +274,11 @@ function unknown(what: string, name: string, known: readonly string[]): never {
 }
 
 function checkOrder(config: Config): Config {
+  if (config.leader_ttl < 100 || config.leader_ttl > 600_000) {
+    throw new MidwatchError("BAD_CONFIG", `leader_ttl is ${config.leader_ttl} ms.`, {
+      hint: "It must lie between 100ms and 10m; the default is 10s.",
+    });
+  }
   if (config.disk_floor < config.disk_refuse && config.disk_refuse < config.disk_warn) return config;
   throw new MidwatchError(
     "BAD_CONFIG",

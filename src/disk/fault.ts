@@ -5,7 +5,21 @@ export function errno(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
+/** What link(2) answers on file systems that have no hard links. */
+const NO_LINKS = ["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EMLINK"];
+
+export function noHardLinks(path: string, why: string, cause?: unknown): MidwatchError {
+  return new MidwatchError("NO_HARD_LINKS", `The file system of ${path} has no working hard links (${why}).`, {
+    hint: "Claims and leases are made by them: put the workspace on a local disk (ext4, xfs, btrfs, tmpfs) with --workspace DIR.",
+    cause,
+    data: { path },
+  });
+}
+
 export function diskFault(error: unknown, path: string): unknown {
+  const code = errno(error) ?? "";
+  if (error instanceof Error && "syscall" in error && error.syscall === "link" && NO_LINKS.includes(code))
+    return noHardLinks(path, code, error);
   switch (errno(error)) {
     case "ENOSPC":
     case "EDQUOT":

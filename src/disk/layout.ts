@@ -6,6 +6,9 @@ import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { isAgentId, parseRegisterKey } from "../core/ids.ts";
 
+/** In a run's folder. */
+export const SECRETS = "secrets.json";
+
 export interface Layout {
   root: string;
   registry: string;
@@ -174,7 +177,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     members: join(at, "members"),
     adopt: join(at, "adopt.json"),
     ballast: join(at, "ballast"),
-    secrets: join(at, "secrets.json"),
+    secrets: join(at, SECRETS),
     setup: join(at, "setup.log"),
     messages: join(at, "messages.jsonl"),
     input: join(at, "input"),

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { monoMs } from "../core/time.ts";
 import type { PausePolicy } from "../core/types.ts";
 import { isGone, self } from "../process/identity.ts";
@@ -41,6 +42,7 @@ export class Leader {
   readonly #running: Promise<void>;
   #term: number | undefined;
   #wake: (() => void) | undefined;
+  #fault: MidwatchError | undefined;
 
   constructor(engine: Engine, options: LeaderOptions) {
     this.name = `${options.kind}-${process.pid}-${randomBytes(3).toString("hex")}`;
@@ -55,6 +57,7 @@ export class Leader {
       this.#wake?.();
     };
     signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
     this.pause = new Pause(engine, { actor: this.name, mode, tell, signal: this.#ending.signal });
     this.#running = this.#run();
   }
@@ -69,11 +72,12 @@ export class Leader {
     return this.#lease.append(events);
   }
 
-  /** Until this much time has passed, we began or ceased to lead, or are told to end. For one caller. */
+  /** Until this much time has passed, we began or ceased to lead, or are told to end. For one caller. Throws when we can never lead. */
   async wait(ms: number): Promise<void> {
     const over = new AbortController();
     this.#wake = () => over.abort();
-    await sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+    if (this.#fault === undefined) await sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
+    if (this.#fault !== undefined) throw this.#fault;
   }
 
   async #run(): Promise<void> {
@@ -93,12 +97,20 @@ export class Leader {
         await this.pause.persist("Looking after the lease", look);
         failing = false;
       } catch (error) {
-        if (!failing && !signal.aborted) this.#options.tell(`Looking after the lease failed: ${messageOf(error)}`);
+        if (signal.aborted) break;
+        if (error instanceof MidwatchError && !error.retryable) return this.#giveUp(error);
+        if (!failing) this.#options.tell(`Looking after the lease failed: ${toMidwatchError(error).message}`);
         failing = true; // Once for a row of failures: the next look is soon.
       }
       await this.#tell();
       await sleep(Math.min(LOOK_MAX_MS, ttlMs / 16), undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** What no waiting mends, such as a file system without hard links. */
+  #giveUp(error: MidwatchError): void {
+    this.#fault = error;
+    this.#wake?.();
   }
 
   async #tell(): Promise<void> {
@@ -153,8 +165,4 @@ function stateOf({ resigned, process: who, renewed_mono_ms, ttl_ms }: LeaseValue
   if (who === null || who === undefined) return "held";
   if (isGone(who)) return "gone";
   return who.boot_id === self().boot_id && monoMs() - renewed_mono_ms > ttl_ms ? "overdue" : "held";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

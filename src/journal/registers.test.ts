@@ -81,7 +81,7 @@ it.each<[string, (from: string, to: string) => void]>([
   [
     "refuses links",
     () => {
-      throw Object.assign(new Error("no links"), { code: "EPERM" });
+      throw Object.assign(new Error("no links"), { code: "EPERM", syscall: "link" });
     },
   ],
   ["copies", copyFileSync],

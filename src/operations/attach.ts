@@ -24,8 +24,12 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
     const window = windowed ? await workspace.attach(agent) : "absent";
     if (window === "absent") {
       if (windowed) context.notice("tmux is not here; following the log instead (Ctrl-C leaves it)");
-      const seen = workspace.activities(agent, { lines: LINES, follow: true, signal: context.signal });
-      if (!context.json) yield* prettyLines(seen, true);
+      const seen = workspace.activities(
+        agent,
+        { lines: LINES, follow: true, signal: context.signal },
+        workspace.maskers(),
+      );
+      if (!context.json) yield* prettyLines(seen);
       if (context.signal.aborted) return;
     } else if (window === "failed") context.notice("the window is gone; the agent has no part in that");
     yield await workspace.show(agent);

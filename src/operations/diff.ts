@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { ChangedFile, WorktreeDiff } from "../agent/worktree-diff.ts";
-import { maskText } from "../core/mask.ts";
 import { agentRef } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation, type RenderOptions } from "./operation.ts";
@@ -23,8 +22,12 @@ export const diff: Operation = operation({
   changes: false,
   examples: ["midwatch diff port-1", "midwatch diff --stat port-1", "midwatch diff --no-mask port-1 | git apply"],
   run: async (context, { agent, stat, mask }) => {
-    const found = await workspaceOf(context).diff(agent, { stat });
-    return mask && found.patch !== null ? { ...found, patch: maskText(found.patch) } : found;
+    const workspace = workspaceOf(context);
+    const found = await workspace.diff(agent, { stat });
+    if (!mask) return found;
+    const hide = workspace.maskers().ofAgent(found.agent);
+    const commits = found.commits.map((one) => ({ ...one, subject: hide.text(one.subject) }));
+    return { ...found, commits, patch: found.patch === null ? null : hide.text(found.patch) };
   },
   render: (found, options) => found.patch ?? summary(found, options),
 });

@@ -1,12 +1,15 @@
 /**
- * Leaders, their events and a consumer in a simulated world (test/support/simulation.ts), one seed after another. What has to hold:
+ * Leaders, their events, a consumer and a projector in a simulated world (test/support/simulation.ts), one seed after another. What has to hold:
  * nobody sees an event of a leader that was followed, each term has one holder, two never take themselves for the leader at once,
- * forged lines change nothing, a leader is found again when the troubles end, and the consumer gets all that counts, in order.
+ * forged lines change nothing, a leader is found again when the troubles end, the consumer gets all that counts, in order, and a view
+ * that is kept up to date by a process that dies again and again is the one that a rebuild gives.
  */
 import type { Checkpoint } from "../../src/journal/checkpoint.ts";
 import { consume } from "../../src/journal/consume.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
 import { Lease, type LeaseValue } from "../../src/journal/lease.ts";
+import { emptyProjection, fold, type Projection } from "../../src/journal/project.ts";
+import { fenced } from "../../src/journal/term.ts";
 import { MemoryStore } from "../support/memory-engine.ts";
 import { FaultyEngine, Life, type Troubles, World } from "../support/simulation.ts";
 import { campaign, type Report } from "./report.ts";
@@ -15,6 +18,7 @@ const TTL = 1000;
 const TROUBLE_MS = 14 * TTL;
 const QUIET_MS = 6 * TTL;
 const HOUR = 3_600_000;
+const KEEP = 3;
 
 interface Player {
   life: Life;
@@ -29,7 +33,7 @@ interface Counts {
 }
 
 export function leaseSimulation(count: number, seed = 1): Promise<Report> {
-  return campaign("lease and consumer, simulated", count, seed, async (fail, figures) => {
+  return campaign("lease, consumer and projector, simulated", count, seed, async (fail, figures) => {
     const totals: Counts = { terms: 0, visible: 0, voided: 0, again: 0 };
     for (let i = 0; i < count; i++) {
       const one = await simulate(seed + i, (what) => fail(`seed ${seed + i}: ${what}`));
@@ -75,6 +79,7 @@ async function simulate(seed: number, fail: (what: string) => void): Promise<Cou
   void mischief(world, players, begin, sleeps);
   void forge(world, store);
   const consumer = new Consumer(world, store, troubles);
+  const projector = new Projector(world, store, troubles);
 
   const look = (): void => {
     const value = store.registers.get("leases/leader")?.value as LeaseValue | undefined;
@@ -96,8 +101,9 @@ async function simulate(seed: number, fail: (what: string) => void): Promise<Cou
   const late = store.lines.slice(before).filter((event) => visible.includes(event) && event.type === "work");
   if (late.length === 0) fail("nobody leads although the troubles are over");
   consumer.judge(visible, fail);
+  projector.judge(visible, fail);
   for (const { life } of players) life.alive = false;
-  consumer.life.alive = false;
+  for (const { life } of [consumer, projector]) life.alive = false;
   return { terms: holders.size, visible: visible.length, voided, again: consumer.again };
 }
 
@@ -108,7 +114,7 @@ async function play(world: World, life: Life, lease: Lease): Promise<void> {
     await life.turn();
     try {
       await lease.step();
-      if (lease.term !== undefined) await lease.append([event(id(), `p${life.pid}`, "work")]);
+      if (lease.term !== undefined) await lease.append([event(id(), `p${life.pid}`, "work", undefined, turnOf(world))]);
       if (world.chance(0.01)) await lease.resign();
     } catch {
       // Lost on the way: the next round tries again.
@@ -214,12 +220,60 @@ class Consumer {
   }
 }
 
+/** Keeps a view up to date from where it was saved; dies before it saves, now and then. */
+class Projector {
+  readonly life: Life;
+  readonly #world: World;
+  #saved: { projection: Projection; archive: string } = { projection: emptyProjection(KEEP), archive: "" };
+
+  constructor(world: World, store: MemoryStore, troubles: Troubles) {
+    this.#world = world;
+    this.life = new Life(world, -1);
+    void this.#go(new FaultyEngine(store, world, this.life, troubles));
+  }
+
+  async #go(engine: FaultyEngine): Promise<void> {
+    let log = fenced(engine);
+    for (;;) {
+      const state = structuredClone(this.#saved);
+      try {
+        for await (const item of log.read({ after: state.projection.cursor ?? undefined })) {
+          if ("event" in item) fold(state.projection, item.event, (text) => (state.archive += text));
+          state.projection.cursor = item.next;
+        }
+        if (this.#world.now < TROUBLE_MS && this.#world.chance(0.1)) throw new Error("killed before it saved");
+        this.#saved = state;
+      } catch {
+        log = fenced(engine); // What it remembered died with it.
+      }
+      await this.#world.sleep(this.#world.between(10, 300));
+      await this.life.turn();
+    }
+  }
+
+  judge(visible: readonly JournalEvent[], fail: (what: string) => void): void {
+    const { projection, archive } = this.#saved;
+    const whole = emptyProjection(KEEP);
+    let text = "";
+    // The very last lines may still be on their way.
+    for (const one of visible.slice(0, projection.events)) fold(whole, one, (part) => (text += part));
+    if (projection.events < visible.length - 30) fail(`projected ${projection.events} of ${visible.length}`);
+    whole.cursor = projection.cursor;
+    if (JSON.stringify(whole) !== JSON.stringify(projection) || text !== archive) fail("a rebuild gives another view");
+  }
+}
+
+/** Interactions go on with time; some lines come late. */
+function turnOf(world: World): number {
+  return Math.max(1, Math.floor(world.now / TTL) - (world.chance(0.1) ? 4 : 0));
+}
+
 function ids(world: World, prefix: string): () => string {
   let n = 0;
   return () => `${prefix}-${++n}-${Math.floor(world.next() * 1e6)}`;
 }
 
-function event(id: string, actor: string, type: string, term?: number): JournalEvent {
+function event(id: string, actor: string, type: string, term?: number, interaction = 1): JournalEvent {
   const timestamp = "2026-11-15T19:00:00.000Z";
-  return { v: 1, id, interaction: 1, actor, type, content: "", timestamp, ...(term === undefined ? {} : { term }) };
+  return { v: 1, id, interaction, actor, type, content: id, timestamp, ...(term === undefined ? {} : { term }) };
 }
