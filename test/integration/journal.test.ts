@@ -425,6 +425,10 @@ describe("agents in the journal", () => {
       },
       { actor: agent, agent, task, type: "finding", content: "high bug: it leaks", data: { severity: "high" } },
     ]);
+    expect(events.filter(({ type }) => type.startsWith("agent."))).toMatchObject([
+      { type: "agent.started", actor: "midwatch", interaction: 0, agent, task, data: { run: 1 } },
+      { type: "agent.ended", actor: "midwatch", interaction: 0, agent, task, data: { run: 1, outcome: "completed" } },
+    ]);
     expect((await at.raw(agent)).toString()).toContain("refused");
   });
 
