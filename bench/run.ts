@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { keeperBinary } from "../src/process/keeper-binary.ts";
 import { bench as append } from "./append.ts";
+import { bench as cleanup } from "./cleanup.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nodeExit } from "./node-exit.ts";
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   takeover,
   registry,
   stop,
+  cleanup,
   record,
   log,
   append,

@@ -105,9 +105,6 @@ void event_append(Run *run, const char *type, const char *content) {
   const char *name;
   int dir = open_parent(run->root, run->events, true, &name);
   if (dir < 0) return;
-  int fd = openat(dir, name, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-  close(dir);
-  if (fd < 0) return;
   unsigned char r[10];
   if (getrandom(r, sizeof r, 0) < 0) memset(r, 0, sizeof r);
   int64_t ms = wall_ms();
@@ -115,14 +112,11 @@ void event_append(Run *run, const char *type, const char *content) {
   iso_time(ms, when);
   snprintf(agent, sizeof agent, "%.*s", (int)(strrchr(run->name, '.') - run->name), run->name);
   Text t = {0};
-  off_t end = lseek(fd, 0, SEEK_END);
-  char last = '\n';
-  if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n') text_add(&t, "\n"); /* somebody's torn line stays its own */
   text_add(&t, "{\"v\":1,\"id\":\"%08x-%04x-7%03x-%02x%02x-%02x%02x%02x%02x%02x%02x\",\"interaction\":0,\"actor\":\"midwatch\",\"type\":\"%s\",\"content\":",
            (unsigned)(ms >> 16), (unsigned)(ms & 0xffff), (unsigned)((r[0] << 4 | r[1] >> 4) & 0xfff), 0x80 | (r[2] & 0x3f), r[3], r[4], r[5], r[6], r[7], r[8], r[9], type);
   text_json(&t, content);
   text_add(&t, ",\"timestamp\":\"%s\",\"agent\":\"%s\"}\n", when, agent);
-  if (write(fd, t.at, t.len) < 0) {}
+  append_line(dir, name, t.at, t.len);
   text_free(&t);
-  close(fd);
+  close(dir);
 }

@@ -87,6 +87,22 @@ int replace_file(int dir, const char *name, const char *bytes, size_t n) {
   return fsync(dir); /* the name itself must survive a power cut */
 }
 
+int append_line(int dir, const char *name, const char *line, size_t n) {
+  int fd = openat(dir, name, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  struct stat st;
+  if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)) { close(fd); fd = -1; } /* somebody else's file by another name */
+  if (fd < 0) return -1;
+  Text t = {0};
+  char last = '\n';
+  off_t end = lseek(fd, 0, SEEK_END);
+  if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n') text_add(&t, "\n"); /* somebody's torn line stays its own */
+  text_bytes(&t, line, n);
+  bool whole = write(fd, t.at, t.len) == (ssize_t)t.len;
+  text_free(&t);
+  close(fd);
+  return whole ? 0 : -1;
+}
+
 int64_t remove_file(const char *root, const char *path) {
   const char *name;
   int dir = open_parent(root, path, false, &name);

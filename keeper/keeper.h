@@ -30,6 +30,7 @@ int write_all(int fd, const void *bytes, size_t n); /* 0, or -1 with errno; hand
 int open_parent(const char *root, const char *path, bool make, const char **name); /* folder of path, walked below root */
 char *read_small(int dir, const char *name, size_t limit); /* NUL-terminated copy or NULL */
 int replace_file(int dir, const char *name, const char *bytes, size_t n); /* tmp, fsync, rename, fsync(dir) */
+int append_line(int dir, const char *name, const char *line, size_t n); /* one write; a torn tail is closed first */
 int64_t remove_file(const char *root, const char *path); /* its size, -1 when it is not there or stays */
 int64_t remove_tree(int dir, const char *name); /* bytes freed, -1 when something is left */
 bool same_file(const char *path, int fd);
@@ -113,6 +114,20 @@ void facts_guard(Run *run); /* remakes what was deleted */
 void kept_load(Run *run);
 void event_append(Run *run, const char *type, const char *content);
 
+/* ---- input.c: messages to a run whose input stays open ---- */
+typedef struct { char id[37]; int64_t upto, end; } Unread; /* in bytes of the FIFO, and of messages.jsonl */
+typedef struct {
+  const char *path;          /* the FIFO, or NULL: the run takes no messages */
+  int fd, watch;             /* our end, and one that tells what is unread */
+  int64_t at, written; ino_t file; /* how far messages.jsonl was taken up; bytes that went into the FIFO */
+  char id[37]; Text bytes; size_t sent; /* the message on its way; without an id nobody is told */
+  Unread *unread; size_t n_unread;
+} Input;
+int input_open(Run *run); /* the agent's end, or -1 with errno */
+void input_adopt(Run *run);
+bool input_pump(Run *run); /* true when something moved */
+void input_end(Run *run);
+
 /* ---- start.c ---- */
 bool start_agent(Run *run); /* writes start.json and answers the launcher, either way */
 
@@ -135,7 +150,7 @@ struct Run {
 
   int dir_fd, *kept;
   Fact facts[8]; size_t n_facts;
-  Members members; Cgroup cgroup; Log log;
+  Members members; Cgroup cgroup; Log log; Input input;
   bool adopt;
   Proc self, main;
   int main_fd;               /* an adopter's pidfd of main: it is not its child */

@@ -27,7 +27,7 @@ static bool take_order(Run *run, const char *order) {
   const char *value = equal + 1;
   const struct { const char *key; const char **to; } texts[] = {
     {"dir", &run->dir}, {"log", &run->log.out.path}, {"err", &run->log.err.path}, {"idx", &run->log.idx_path}, {"root", &run->root},
-    {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"first_line", &run->first_line}, {"events", &run->events}};
+    {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"fifo", &run->input.path}, {"first_line", &run->first_line}, {"events", &run->events}};
   const struct { const char *key; List *to; } lists[] = {{"arg", &run->args}, {"env", &run->env}, {"remove", &run->removes}, {"keep", &run->keeps}};
   const struct { const char *key; int64_t *to; } numbers[] = {
     {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};
@@ -99,6 +99,20 @@ static void print_members(const Run *run) {
   text_free(&t);
 }
 
+static void note_first(void *context, pid_t pid) {
+  Run *run = context;
+  Proc p;
+  if (proc_read(pid, &p) && p.start < run->since) run->since = p.start;
+}
+
+/* The folder was deleted when nobody was left to make it again: what carries the nonce, or is in the run's leaf, tells. */
+static void identify_without_folder(Scan *s) {
+  s->run.since = UINT64_MAX;
+  s->run.cgroup.joined = cgroup_find(&s->run.cgroup, s->run.nonce);
+  for (size_t i = 0; i < s->n; i++) note_first(&s->run, s->holders[i]);
+  if (s->run.cgroup.joined) cgroup_each(&s->run.cgroup, note_first, &s->run);
+}
+
 /* scan NONCE=RUNFOLDER...: the living members of runs without a keeper, one JSON object a line; one look at /proc for all. */
 static int scan_verb(char **argv, size_t n) {
   Scans scans = {must(calloc(n, sizeof(Scan))), n};
@@ -113,7 +127,10 @@ static int scan_verb(char **argv, size_t n) {
     Run *run = &scans.at[i].run;
     proc_read(getpid(), &run->self);
     run->dir_fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (run->dir_fd >= 0 && run_identify(run)) members_collect_from(run, scans.at[i].holders, scans.at[i].n);
+    bool here = true;
+    if (run->dir_fd < 0) identify_without_folder(&scans.at[i]);
+    else here = run_identify(run);
+    if (here) members_collect_from(run, scans.at[i].holders, scans.at[i].n);
     print_members(run);
     if (run->dir_fd >= 0) close(run->dir_fd);
     cgroup_close(&run->cgroup);

@@ -91,6 +91,7 @@ static void finish(Run *run) {
            (long long)took, (long long)run->log.out.size, (long long)run->log.lines, (long long)run->log.err.size,
            run->log.mirrored ? "true" : "false", removed.len ? removed.at : "", when);
   unlinkat(run->dir_fd, "ballast", 0);
+  input_end(run);
   facts_flush(run, true); /* exit.json is on disk before done.json says that all is over */
   fact_write(run, "done.json", &t);
   facts_flush(run, true);
@@ -176,7 +177,8 @@ static void loop(Run *run, int signals) {
     }
     int64_t now = mono_ms();
     if (now >= next_tick) {
-      pause = log_follow(run, false) ? TICK_MIN : pause * 3 / 2 > TICK_MAX ? TICK_MAX : pause * 3 / 2;
+      bool fed = input_pump(run);
+      pause = log_follow(run, false) || fed ? TICK_MIN : pause * 3 / 2 > TICK_MAX ? TICK_MAX : pause * 3 / 2;
       next_tick = now + pause;
       tick(run);
     }
@@ -271,7 +273,7 @@ bool run_identify(Run *run) {
     snprintf(path, sizeof path, "%.*s", (int)strcspn(leaf + 10, "\""), leaf + 10);
     const char *last = strrchr(path, '/');
     run->cgroup.joined = last && strncmp(last, "/mw-", 4) == 0 && strcmp(last + 4, run->nonce) == 0 && cgroup_open(&run->cgroup, path);
-  } else if (!start) run->cgroup.joined = cgroup_find(&run->cgroup, run->nonce); /* killed before it could tell */
+  } else if (same_boot) run->cgroup.joined = cgroup_find(&run->cgroup, run->nonce); /* killed before it could tell, or its facts were deleted */
   free(claim);
   free(start);
   free(intent);
@@ -297,6 +299,7 @@ static bool take_over(Run *run) {
     run->ran = proc_age_ms(&run->main);
   }
   members_collect(run, true);
+  input_adopt(run);
   return log_open(run);
 }
 
@@ -335,7 +338,7 @@ int run_main(Run *run) {
   prctl(PR_SET_NAME, "midwatch-keeper");
   setsid();
   run->umask = umask(077);
-  run->main_fd = -1;
+  run->main_fd = run->input.fd = run->input.watch = -1;
   snprintf(run->tmpdir, sizeof run->tmpdir, "/tmp/mw-%s", run->nonce); /* short: Unix sockets live in it */
   int signals = catch_signals();
   if (chdir("/") < 0) {}

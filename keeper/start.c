@@ -76,7 +76,7 @@ static void write_oom(int score) {
   if (fd >= 0) { if (write(fd, number, (size_t)n) < 0) {} close(fd); } /* lower is allowed to root only; harmless otherwise */
 }
 
-static void child(Run *run, int report, int old_oom) {
+static void child(Run *run, int report, int old_oom, int in) {
   setsid();
   sigset_t none;
   sigemptyset(&none);
@@ -91,7 +91,7 @@ static void child(Run *run, int report, int old_oom) {
   Report r = {STAGE_CWD, 0};
   if (run->cwd && chdir(run->cwd) < 0) { r.error = errno; goto failed; }
   r.stage = STAGE_STDIN;
-  int in = open_stdin(run->stdin_path);
+  if (in < 0) in = open_stdin(run->stdin_path);
   if (in < 0) { r.error = errno; goto failed; }
   dup2(in, 0);
   dup2(run->log.out.fd, 1);
@@ -135,14 +135,16 @@ static bool launch(Run *run, Report *failed) {
   int old_oom = oom ? atoi(oom) : 0;
   free(oom);
   write_oom(-500);
-  int pipe_fd[2];
+  int pipe_fd[2], in = run->input.path ? input_open(run) : -1;
+  if (run->input.path && in < 0) { *failed = (Report){STAGE_STDIN, errno}; return false; }
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) { *failed = (Report){STAGE_FORK, errno}; return false; }
   pid_t pid = fork();
-  if (pid == 0) child(run, pipe_fd[1], old_oom);
+  if (pid == 0) child(run, pipe_fd[1], old_oom, in);
   Report r = {STAGE_FORK, errno};
   bool ok = pid > 0;
   if (!ok) *failed = r;
   close(pipe_fd[1]);
+  if (in >= 0) close(in);
   while (read(pipe_fd[0], &r, sizeof r) == (ssize_t)sizeof r) /* ends at a successful exec: the pipe is close-on-exec */
     if (r.stage == STAGE_CGROUP) run->cgroup.joined = r.error == 0;
     else { *failed = r; ok = false; }

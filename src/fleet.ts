@@ -1,5 +1,5 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
@@ -29,26 +29,42 @@ import {
 import { launchFailed } from "./agent/launch.ts";
 import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
+import { Maskers } from "./agent/maskers.ts";
+import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
 import { hasEnded } from "./agent/observe.ts";
+import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
 import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
+import { Readings } from "./agent/readings.ts";
+import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
-import { agentRow, listRecord, runRow, runSummary, trackedFiles } from "./agent/record.ts";
+import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
 import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
-import { checkStart, putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
+import {
+  checkStart,
+  putTask,
+  type StartOptions,
+  start,
+  type TaskOptions,
+  taskFact,
+  wantsWorktree,
+} from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
+import { trackedFiles } from "./agent/tracked.ts";
+import { findRepository, worktreeState } from "./agent/worktree.ts";
+import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import { follow, type Progress } from "./core/progress.ts";
 import { iso } from "./core/time.ts";
-import type { ChildRecord, Guarantee, ListRecord, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
+import type { ChildRecord, Guarantee, ListRecord, Message, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import { layout, type RunPaths } from "./disk/layout.ts";
 import { readJson } from "./disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
-import { DRIVERS } from "./drivers/index.ts";
+import { type Activity, DRIVERS } from "./drivers/index.ts";
 import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import { EmbeddedEngine } from "./journal/embedded-engine.ts";
@@ -63,11 +79,15 @@ import { fenced } from "./journal/term.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
+import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
+export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
+export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
+export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
 export type { HealthRecord } from "./journal/health.ts";
@@ -107,21 +127,8 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface ReapRecord {
-  agent: AgentId;
-  run: number;
-  phase: Phase;
-  alive: number;
-  action: "listed" | "stopped" | "settled" | "failed";
-  report?: Report;
-}
-
 const DAY_MS = 24 * 3600 * 1000;
 const RECONCILE_MS = 2000;
-
-async function* named<T>(agent: AgentId, items: AsyncIterable<T>): AsyncGenerator<T & { agent: AgentId }> {
-  for await (const item of items) yield { ...item, agent };
-}
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const cwd = options.cwd ?? process.cwd();
@@ -166,14 +173,15 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
 }
 
 /** What can be said before there is a workspace: is there such a driver, such a program, such a folder? */
-export function checkRun(
+export async function checkRun(
   options: StartOptions,
   place: { cwd: string; env: Readonly<Record<string, string | undefined>> },
-): void {
+): Promise<void> {
   const name = options.driver ?? "command";
   // One of midwatch.config.json is checked when the workspace, and so that file, is found.
   const driver = DRIVERS.find((one) => one.name === name);
   if (driver !== undefined) checkStart(options, driver, place.cwd, place.env as NodeJS.ProcessEnv);
+  if (wantsWorktree(options)) await findRepository(resolve(place.cwd, options.cwd ?? "."), place.env);
 }
 
 export class Workspace {
@@ -233,6 +241,45 @@ export class Workspace {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
   }
 
+  /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
+  async send(id: string | undefined, text: string): Promise<Message> {
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context);
+    const { driver } = locate(this.#context, agent).listed.agent;
+    return sendMessage(this.#context, agent, text, await findDriver(this.#context, driver));
+  }
+
+  /** Until the message is consumed or has failed, no run can take it up any more, or the time is up. */
+  async delivered(message: Message, options: Omit<WaitOptions, "any"> = {}): Promise<Message> {
+    const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const readings = new Readings(this.#context);
+    for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
+      const over = hasEnded(locate(this.#context, message.agent).facts);
+      const all = await messagesOf(this.#context, message.agent, readings);
+      const now = all.find(({ id }) => id === message.id) ?? message;
+      const settled = now.state === "consumed" || now.state === "failed" || over;
+      if (settled || performance.now() >= deadline || options.signal?.aborted) return now;
+      await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
+    }
+  }
+
+  async messages(id?: string): Promise<Message[]> {
+    return await messagesOf(this.#context, resolveId(this.#context, id), new Readings(this.#context));
+  }
+
+  /** An interactive agent reads what was sent so far, and then the end of its input. */
+  async closeInput(id: string | undefined): Promise<AgentId> {
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context);
+    closeInput(this.#context, agent);
+    return agent;
+  }
+
+  /** A tmux window on an agent in this terminal; returns when it is left. The agent has no part in it. */
+  attach(id: string | undefined): Promise<Window> {
+    return openWindow(this.root, resolveId(this.#context, id), this.#context.env);
+  }
+
   tasks(): TaskFact[] {
     return withReader(this.#context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
   }
@@ -249,21 +296,29 @@ export class Workspace {
     for (const { agent, facts, row } of found)
       if (facts.intent && !known.has(agent) && !hasEnded(facts))
         listed.push({ agent: agentRow(facts.intent), run: row });
+    const maskers = this.maskers();
     return listed
       .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
       .filter(({ agent }) => options.task === undefined || agent.task === options.task)
       .map((entry) =>
-        listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
+        maskers.listed(
+          listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
+        ),
       );
   }
 
   async show(id?: string): Promise<ShowRecord> {
     const agent = resolveId(this.#context, id);
     const observed = await reconcile(this.#context);
-    return this.#show(agent, observed);
+    return await this.#show(agent, observed);
   }
 
-  #show(agent: AgentId, observed: readonly Observed[]): ShowRecord {
+  /** What an agent changed in its worktree, against the commit it began with. */
+  diff(id: string | undefined, options: DiffOptions = {}): Promise<WorktreeDiff> {
+    return diffWorktree(this.#context, resolveId(this.#context, id), options);
+  }
+
+  async #show(agent: AgentId, observed: readonly Observed[]): Promise<ShowRecord> {
     const { layout: paths } = this.#context;
     const { listed, facts } = locate(this.#context, agent);
     const { task } = listed.agent;
@@ -275,10 +330,12 @@ export class Workspace {
       return known.intent ? runRow(paths, task, agent, row.run, known, false) : row;
     };
     return {
-      ...listRecord({ agent: listed.agent, run }),
+      ...this.maskers().listed(listRecord({ agent: listed.agent, run })),
       runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
-      files: trackedFiles(paths, task, agent),
+      files: trackedFiles(paths, { task, agent, run: run.run }),
+      cleanup_failures: facts.cleanup?.failures ?? [],
       children: this.#below(agent, observed),
+      worktree: await worktreeState(this.#context, { task, agent, run: run.run }),
     };
   }
 
@@ -295,6 +352,7 @@ export class Workspace {
     const agents = ids.map((id) => resolveId(this.#context, id));
     const paths = agents.map((agent) => locate(this.#context, agent).paths);
     const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const readings = new Readings(this.#context);
     let reconciled = Number.NEGATIVE_INFINITY;
     let pause = 5;
     for (;;) {
@@ -302,11 +360,12 @@ export class Workspace {
       const enough = options.any ? ended.length > 0 : ended.length === agents.length;
       if (enough || performance.now() >= deadline || options.signal?.aborted) {
         const observed = await reconcile(this.#context);
-        return (options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed));
+        return await Promise.all((options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed)));
       }
       if (performance.now() - reconciled > RECONCILE_MS) {
         const observed = await reconcile(this.#context); // A keeper killed while we wait is taken over.
         await startWaiting(this.#context, observed);
+        await closeIdle(this.#context, observed, readings);
         for (const agent of agents) locate(this.#context, agent); // A launch that was given up is not waited for.
         reconciled = performance.now();
       }
@@ -330,15 +389,34 @@ export class Workspace {
     for await (const { record } of this.log(id, options)) if (record !== undefined) yield record;
   }
 
+  /** What the agent said and did, as its driver reads the lines. */
+  async *activities(id: string | undefined, options: LogOptions = {}, hide?: Maskers): AsyncGenerator<Activity> {
+    const { driver: name } = locate(this.#context, resolveId(this.#context, id)).listed.agent;
+    const driver = await findDriver(this.#context, name);
+    const reader = driver.reader();
+    for await (const item of this.log(id, options)) {
+      if (item.record?.type === "lifecycle") continue;
+      if (driver.json && item.record === undefined) continue;
+      const record = hide === undefined ? item.record : hide.record(item);
+      const bytes = hide?.line(item) ?? item.raw.bytes;
+      yield* reader.read(record?.data !== undefined && driver.json ? record.data : bytes.toString());
+    }
+  }
+
   /** Exactly the bytes the agent printed. */
   logBytes(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
     return readRaw(this.#context, this.#logOf(id, options), options);
   }
 
   /** All logs of a task as one, by time. */
-  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem & { agent: AgentId }> {
+  logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem> {
     const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
-    return mergeByTime(listed.map(({ agent }) => named(agent.id, this.log(agent.id, options))));
+    return mergeByTime(listed.map(({ agent }) => this.log(agent.id, options)));
+  }
+
+  /** What hides secrets in the text of this workspace's agents, wherever it is shown. */
+  maskers(): Maskers {
+    return new Maskers(this.#context);
   }
 
   async verify(
@@ -369,7 +447,7 @@ export class Workspace {
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.#context, "archive logs");
     await reconcile(this.#context);
-    return await archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
+    return archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
   async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
@@ -392,29 +470,26 @@ export class Workspace {
     return of;
   }
 
-  /** Settles every run whose facts and row differ; with `lost`, ends runs that lost their keeper and live on. */
-  async reap(
-    options: { dryRun?: boolean | undefined; lost?: boolean | undefined; graceMs?: number | undefined } = {},
-  ): Promise<ReapRecord[]> {
+  /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
+  reap(options: ReapOptions = {}): Promise<ReapRecord[]> {
     if (options.lost) assertPerson(this.#context, "end lost runs");
-    const before = new Map(
-      withReader(this.#context, (registry) => registry.list()).map(({ run }) => [`${run.agent}.${run.run}`, run.phase]),
-    );
-    if (!options.dryRun) this.rebuild();
-    const observed = await reconcile(this.#context);
-    const records: ReapRecord[] = [];
-    for (const { agent, run, row } of observed) {
-      const base = { agent, run, phase: row.phase, alive: row.alive?.length ?? 0 };
-      if (row.phase === "lost" && row.alive?.length) {
-        if (options.lost && !options.dryRun) {
-          const [report] = await stop(this.#context, [agent], { graceMs: options.graceMs, reason: "reap --lost" });
-          if (report) records.push({ ...base, action: report.verified ? "stopped" : "failed", report });
-        } else records.push({ ...base, action: "listed" });
-      } else if (before.get(`${agent}.${run}`) !== row.phase || row.phase === "lost") {
-        records.push({ ...base, action: options.dryRun ? "listed" : "settled" });
-      }
-    }
-    return records;
+    return reap(this.#context, options);
+  }
+
+  /** The steps of cleanups that failed and wait for `reap`. */
+  failures(): FailureRecord[] {
+    return failures(this.#context);
+  }
+
+  /** Takes ended agents away, to the trash first. */
+  prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "prune");
+    return prune(this.#context, options);
+  }
+
+  undoPrune(id?: string): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "bring back what was pruned");
+    return undoPrune(this.#context, id);
   }
 
   /** Appends an event; durable when it resolves. */
@@ -497,7 +572,7 @@ export class Workspace {
 
   close(): void {
     this.#context.registries.close();
-    void this.#context.journal.close();
+    void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }
 
   [Symbol.dispose](): void {

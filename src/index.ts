@@ -5,6 +5,8 @@ export { type ErrorCode, MidwatchError } from "./core/errors.ts";
 export type {
   FileReport,
   ListRecord,
+  Message,
+  MessageState,
   Outcome,
   Phase,
   Report,

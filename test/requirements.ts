@@ -84,7 +84,6 @@ export const requirements: Record<string, Requirement> = {
   // Monitoring
   "R-001.1": {
     text: "A verdict is on_track, drifting, off_track, blocked or unknown, each with one meaning.",
-    later: "watch",
   },
   "R-001.2": {
     text: "A log position names instance, kind, path, byte offset, line, time and checksum.",
@@ -138,14 +137,14 @@ export const requirements: Record<string, Requirement> = {
   "R-002.9": { text: "A stop, an agent's own end and a cleanup loop use the same cleanup." },
   "R-002.10": { text: "Every running agent has tracked files." },
   "R-002.11": { text: "There are exactly as many prompt files as running agents." },
-  "R-002.12": { text: "The workspace does not grow without bound.", later: "fleet" },
+  "R-002.12": { text: "The workspace does not grow without bound." },
   "R-002.13": { text: "After a stop no process has a file of the agent open." },
   "R-002.14": { text: "File handling adds at most about half a second to a stop." },
-  "R-002.15": { text: "Archives are kept for a set time and then removed.", later: "fleet" },
+  "R-002.15": { text: "Archives are kept for a set time and then removed." },
   "R-002.16": { text: "Cleanup happens when an agent ends by itself." },
   "R-002.17": {
     text: "Freed bytes and the success rate of cleanups are measured, and failures alert.",
-    later: "fleet",
+    later: "metrics",
   },
   "R-002.18": { text: "A stop asks first, lets the agent flush, and kills after the grace time." },
   "R-002.19": { text: "Failed deletions can be listed later." },
@@ -204,7 +203,7 @@ export const requirements: Record<string, Requirement> = {
   "R-004.9": { text: "Finding an agent's processes stays cheap among 1,000 others." },
   "R-004.10": { text: "Grace time and limits of a cleanup can be configured." },
   "R-004.11": { text: "The registry knows the process ids of each run." },
-  "R-004.12": { text: "Only the creator or the parent may stop an agent.", later: "fleet" },
+  "R-004.12": { text: "Only the creator or the parent may stop an agent." },
   "R-004.13": { text: "Paths stay in the workspace, and ids cannot traverse." },
   "R-004.14": { text: "Registry and logs are not readable by others." },
   "R-004.15": { text: "What a cleanup did is kept as an audit trail." },
@@ -214,7 +213,7 @@ export const requirements: Record<string, Requirement> = {
   "R-004.19": { text: "Commands are argument lists, never shell strings, and ids are validated." },
   "R-004.20": { text: "Helper steps have time limits, and lists in reports are bounded." },
   "R-004.21": { text: "Ending, verifying and file handling are separate small functions." },
-  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert.", later: "fleet" },
+  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert.", later: "metrics" },
   "R-004.23": { text: "A corrupt registry is noticed and rebuilt." },
   "R-004.24": { text: "The seven named cleanup tests exist and pass." },
   "R-004.25": { text: "Linux is supported fully and macOS with a weaker, stated guarantee.", later: "fleet" },

@@ -4,7 +4,7 @@
  * do so by acting under the lock of the run, others by giving an id that the same thing always has.
  */
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { append } from "../disk/append.ts";
+import { appendInside } from "../disk/write-inside.ts";
 import { makeEvent } from "../journal/event.ts";
 import type { Context } from "./context.ts";
 
@@ -39,7 +39,7 @@ export function audit({ layout }: Context, events: readonly AuditEvent[]): void 
   if (events.length === 0) return;
   const records = events.map((event) => makeEvent({ interaction: 0, actor: "midwatch", ...event }));
   try {
-    append(layout.events, records);
+    appendInside(layout.root, layout.events, records);
   } catch {
     // No room, no right, or a link in its place: nothing that could be done here.
   }

@@ -1,5 +1,6 @@
 /**
- * Who asks. A person may do everything. An agent may report for itself, start agents below it and stop those, nothing else. An
+ * Who asks. A person may do everything. An agent may report for itself, start agents below it and stop those, and send messages
+ * to agents of its task, nothing else. An
  * agent is recognised by the keeper above it, whatever its environment says; one that asks from elsewhere (over HTTP, say) shows
  * its capability. This keeps agents from stopping each other by mistake; it is no wall against a hostile one of the same user.
  */
@@ -55,6 +56,14 @@ export function assertAbove(context: Context, targets: readonly AgentId[], what:
   for (const target of targets) if (!isBelow(context, target, agent)) refuse(agent, `${what} ${target}`);
 }
 
+/** For what an agent may do to those that work on its task. */
+export function assertMate(context: Context, target: AgentId, what: string): void {
+  const agent = callingAgent(context);
+  if (agent === undefined) return;
+  const [own, other] = withReader(context, (registry) => [registry.get(agent), registry.get(target)]);
+  if (own === undefined || own.agent.task !== other?.agent.task) refuse(agent, `${what} ${target}`);
+}
+
 /** For what an agent may do for itself. */
 export function assertSelf(context: Context, target: AgentId, what: string): void {
   const agent = callingAgent(context);
@@ -74,6 +83,6 @@ export function isBelow(context: Context, target: AgentId, above: AgentId): bool
 
 function refuse(agent: AgentId, what: string): never {
   throw new MidwatchError("REFUSED_RIGHT", `The agent ${quote(agent)} may not ${what}.`, {
-    hint: "An agent may report for itself, start agents below it and stop those. Ask the person who started it.",
+    hint: "An agent may report for itself, start agents below it and stop those, and send messages on its task. Ask the person who started it.",
   });
 }

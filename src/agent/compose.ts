@@ -8,12 +8,16 @@ import { resolve } from "node:path";
 import { parseEnvFile } from "../core/env-file.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
+import { fingerprint, secretValues } from "../core/secret-values.ts";
 import type { IntentFact, TaskFact } from "../core/types.ts";
+import { SECRETS } from "../disk/layout.ts";
 import type { Driver, PrivateFile } from "../drivers/driver.ts";
+import { withoutOuterRun } from "../process/environment.ts";
 import { briefText } from "./brief.ts";
 import { capabilityHash } from "./caller.ts";
 import type { Context } from "./context.ts";
 import { assertCommand, findCommand } from "./find-command.ts";
+import { assertTakesMessages } from "./messages.ts";
 
 export interface Composed {
   intent: IntentFact;
@@ -21,28 +25,40 @@ export interface Composed {
   env: Record<string, string>;
   /** What the agent reads as its input; null when it reads a file of the caller's, or nothing. */
   input: string | null;
+  /** The first message of an interactive run; null when it gets none. */
+  message: { text: string; driver: Driver } | null;
   /** Written into the run's folder before it starts. */
   files: readonly PrivateFile[];
 }
 
-export function compose(context: Context, driver: Driver, asked: IntentFact, task: TaskFact): Composed {
+/** `checkedIn` is where a command with a relative path can be looked for: a worktree may still have to be made. */
+export function compose(
+  context: Context,
+  driver: Driver,
+  asked: IntentFact,
+  task: TaskFact,
+  checkedIn: string = asked.cwd,
+): Composed {
   const capability = randomBytes(16).toString("hex");
   const intent: IntentFact = { ...asked, capability: capabilityHash(capability) };
   const env: Record<string, string> = {
     ...(asked.env_file === null ? {} : readEnvFile(asked.env_file)),
     MIDWATCH_CAPABILITY: capability,
   };
+  if (asked.interactive) assertTakesMessages(driver);
   if (driver.program === null) {
-    assertCommand(intent.argv[0] ?? "", intent.cwd, env["PATH"] ?? context.env["PATH"] ?? "");
-    return { intent, env, input: null, files: [] };
+    assertCommand(intent.argv[0] ?? "", checkedIn, env["PATH"] ?? context.env["PATH"] ?? "");
+    const message = asked.interactive && asked.prompt !== null ? { text: asked.prompt, driver } : null;
+    return { intent, env, input: null, message, files: secretsFile(context, env) };
   }
   assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");
-  const prompt = asked.prompt ?? "";
+  const words = asked.prompt ?? "";
+  // A session that goes on knows its task already.
+  const prompt = asked.resume
+    ? words
+    : briefText({ ...asked, prompt: words, task, midwatch: midwatchCommand(context) }, template(context));
   const launch = driver.launch({
-    // A session that goes on knows its task already.
-    prompt: asked.resume
-      ? prompt
-      : briefText({ ...asked, prompt, task, midwatch: midwatchCommand(context) }, template(context)),
+    prompt,
     model: asked.model,
     permission: asked.permission,
     cwd: asked.cwd,
@@ -55,17 +71,25 @@ export function compose(context: Context, driver: Driver, asked: IntentFact, tas
     root: process.getuid?.() === 0,
     folder: context.layout.run(asked.task, asked.agent, asked.run).dir,
   });
+  const whole = { ...launch.env, ...env };
   return {
     intent: {
       ...intent,
       argv: [...launch.argv],
       session: launch.session ?? (asked.resume ? asked.session : null),
-      stdin: context.layout.agent(asked.task, asked.agent).prompt,
+      stdin: asked.interactive ? null : context.layout.agent(asked.task, asked.agent).prompt,
     },
-    env: { ...launch.env, ...env },
+    env: whole,
     input: launch.stdin,
-    files: launch.files,
+    message: asked.interactive ? { text: prompt, driver } : null,
+    files: [...launch.files, ...secretsFile(context, whole)],
   };
+}
+
+/** Fingerprints of the secrets that the run will know, so that they can be hidden where its text leaves. */
+function secretsFile({ env }: Context, added: Readonly<Record<string, string>>): PrivateFile[] {
+  const values = secretValues({ ...withoutOuterRun(env), ...added });
+  return values.length === 0 ? [] : [{ name: SECRETS, content: `${JSON.stringify(fingerprint(values))}\n` }];
 }
 
 /** Said before anything is made. */

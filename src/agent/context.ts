@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
+import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
 import { Registry } from "../registry/registry.ts";
@@ -76,6 +77,8 @@ export class Registries {
     const kept = this.#open.get(kind);
     if (kept !== undefined && kept.ino !== undefined && kept.ino === inode(path)) return kept.registry;
     this.#drop(kind);
+    // SQLite follows a link, and would write to whatever is behind it.
+    assertInside(this.#layout.root, path);
     let ino = inode(path);
     let registry = Registry.open(path, OPTIONS[kind]);
     try {

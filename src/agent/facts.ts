@@ -40,14 +40,16 @@ export function readFacts(paths: RunPaths): Facts {
 function readOnce(paths: RunPaths): Facts {
   const read = <T>(path: string): T | undefined => readJson<T>(path).value;
   const done = read<DoneFact>(paths.done);
+  const claim = read<ClaimFact>(paths.claim);
+  const start = read<StartFact>(paths.start);
   const facts: Facts = {
-    intent: read(paths.intent),
-    claim: read(paths.claim),
-    start: read(paths.start),
+    intent: own(paths, read(paths.intent)),
+    claim,
+    start,
     stop: read(paths.stop),
     exit: read(paths.exit),
     done,
-    cleanup: done && read(paths.cleanup),
+    cleanup: done || start?.exec_error || claim?.by === "launcher" ? sound(read(paths.cleanup)) : undefined,
     hold: done ? undefined : read(paths.hold),
     stuck: done ? undefined : read(paths.stuck),
     adopter: done ? undefined : read(paths.adopt),
@@ -55,6 +57,18 @@ function readOnce(paths: RunPaths): Facts {
   };
   facts.keeperLives = !done && livingKeeper(facts) !== undefined;
   return facts;
+}
+
+/** Its names become paths: an intent that names another run than the one whose folder it lies in is none. */
+function own({ of }: RunPaths, intent: IntentFact | undefined): IntentFact | undefined {
+  return intent?.task === of.task && intent.agent === of.agent && intent.run === of.run ? intent : undefined;
+}
+
+/** An agent can write in its run folder; what has not the shape of the fact is none. */
+function sound(fact: CleanupFact | undefined): CleanupFact | undefined {
+  const lists = [fact?.files, fact?.failures ?? []];
+  const whole = lists.every((list) => Array.isArray(list) && list.every((one) => typeof one?.path === "string"));
+  return whole ? fact : undefined;
 }
 
 /** Where the run's processes live; a record from another boot or pid namespace matches no process here. */

@@ -2,12 +2,11 @@
  * What `midwatch up` does. Only the leader does rounds; the others stand by and follow it at once when it ends, and after the time of
  * its lease when it hangs. Rounds do no harm when two overlap for a moment: each part does its work once.
  */
-import type { AgentId } from "../core/ids.ts";
 import { keepHealth } from "../journal/health.ts";
 import { Leader, leadership } from "../journal/leader.ts";
 import type { Context } from "./context.ts";
 import { snapshotRounds } from "./journal.ts";
-import { Loop } from "./loop.ts";
+import { Loop, type Round } from "./loop.ts";
 
 const ROUND_MS = 1000;
 const KEEP_HEALTH_ROUNDS = 30;
@@ -20,18 +19,22 @@ export interface HouseOptions {
   tell(text: string): void;
 }
 
-export interface HouseRecord {
-  started: number;
-  stopped: AgentId[];
+export interface HouseRecord extends Round {
   /** The term in which this process leads; null while it stands by. */
   term: number | null;
+}
+
+const NOTHING: Round = { started: 0, stopped: [], archived: 0, deleted: 0, problem: null };
+
+function didSomething({ started, stopped, archived, deleted, problem }: Round): boolean {
+  return started + stopped.length + archived + deleted > 0 || problem !== null;
 }
 
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
   if (options.once) return yield* once(context, options);
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
-  const round = async (): Promise<Omit<HouseRecord, "term">> => {
+  const round = async (): Promise<Round> => {
     const done = await loop.round();
     rendering.start();
     return done;
@@ -44,11 +47,11 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     await leader.wait(ROUND_MS); // The first look tells whether we lead.
     for (let n = 0; !signal.aborted; await leader.wait(ROUND_MS)) {
       const term = leader.term ?? null;
-      if (term !== shown) yield { started: 0, stopped: [], term };
+      if (term !== shown) yield { ...NOTHING, term };
       shown = term;
       if (term === null) continue;
       const done = await leader.pause.persist("A round", () => (leader.term === undefined ? undefined : round()));
-      if (done !== undefined && (done.started > 0 || done.stopped.length > 0)) yield { ...done, term };
+      if (done !== undefined && didSomething(done)) yield { ...done, term };
       if (n++ % KEEP_HEALTH_ROUNDS === 0) await leader.pause.persist("Health", () => keepHealth(context.engine, ttlMs));
     }
   } catch (error) {
@@ -92,6 +95,6 @@ async function* once(context: Context, { tell }: HouseOptions): AsyncGenerator<H
   else {
     const done = await new Loop(context).round();
     await snapshotRounds(context)();
-    if (done.started > 0 || done.stopped.length > 0) yield { ...done, term: null };
+    if (didSomething(done)) yield { ...done, term: null };
   }
 }

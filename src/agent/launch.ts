@@ -6,14 +6,18 @@ import { join } from "node:path";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import type { IntentFact, StartFact } from "../core/types.ts";
+import { errno } from "../disk/fault.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
-import { createExclusive, readJson, replace, replaceFast } from "../disk/replace.ts";
+import { readJson } from "../disk/replace.ts";
+import { createInside, replaceFastInside, replaceInside } from "../disk/write-inside.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
 import type { AgentRow, RunRow } from "../registry/registry.ts";
+import { audit } from "./audit.ts";
 import type { Composed } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
 import { readFacts } from "./facts.ts";
+import { writeFirstMessage } from "./messages.ts";
 import { agentRow, runRow } from "./record.ts";
 import { writeView } from "./view.ts";
 
@@ -29,8 +33,8 @@ export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
 export interface LaunchPlan extends Composed {
   /** Run 2 and later begin with the restart marker. */
   firstLine?: string;
-  /** Made between the reservation and the intent: task.json, the move of the former run's files. */
-  prepare(): void;
+  /** Made between the reservation and the intent: task.json, a worktree, the move of the former run's files. */
+  prepare(): void | Promise<void>;
 }
 
 export async function launch(context: Context, plan: LaunchPlan): Promise<Launched> {
@@ -41,14 +45,14 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
   reserve(context, agentRow(plan.intent), plan.intent);
   step("reserved");
   try {
-    plan.prepare();
+    await plan.prepare();
     makeFolder(layout.root, layout.task(task).logs);
     makeFolder(layout.root, paths.dir);
     step("folders");
     writeInput(context, plan);
-    createExclusive(layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
+    createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
-    replace(paths.intent, `${JSON.stringify(plan.intent)}\n`);
+    replaceInside(layout.root, paths.intent, `${JSON.stringify(plan.intent)}\n`);
     step("intent");
   } catch (error) {
     undo(context, plan.intent);
@@ -81,7 +85,15 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   context.onStep?.("answered");
   const row = runRow(layout, task, agent, run, readFacts(paths), true);
   const started = "start" in answer ? answer.start : undefined;
-  replaceFast(layout.agent(task, agent).deploy, `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`);
+  if (started?.main) {
+    const data = { run, driver: plan.intent.driver, pid: started.main.pid };
+    audit(context, [{ type: "agent.started", content: `${agent} started (run ${run})`, task, agent, data }]);
+  }
+  replaceFastInside(
+    layout.root,
+    layout.agent(task, agent).deploy,
+    `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`,
+  );
   catchUp(context, (registry) => registry.putRun(row, agentRow(plan.intent)));
   writeView(context, task);
   return { row, start: started, problem: problemOf(answer, plan.intent) };
@@ -109,11 +121,17 @@ function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
 }
 
 /** What the agent reads, and the files that only it may read. */
-export function writeInput(context: Context, { intent, input, files }: Composed): void {
+export function writeInput(context: Context, { intent, input, message, files }: Composed): void {
   const text = input ?? intent.prompt;
-  if (text !== null) replace(context.layout.agent(intent.task, intent.agent).prompt, text);
+  const { root } = context.layout;
+  if (message !== null) writeFirstMessage(context, intent, message.text, message.driver);
+  else if (text !== null) replaceInside(root, context.layout.agent(intent.task, intent.agent).prompt, text);
   for (const { name, content } of files)
-    replace(join(context.layout.run(intent.task, intent.agent, intent.run).dir, name), content);
+    replaceInside(
+      context.layout.root,
+      join(context.layout.run(intent.task, intent.agent, intent.run).dir, name),
+      content,
+    );
 }
 
 /**
@@ -134,18 +152,25 @@ export function giveUp(context: Context, run: RunName & { nonce: string }, why: 
     at: iso(),
   };
   const text = `${JSON.stringify(claim)}\n`;
-  makeFolder(layout.root, paths.dir);
-  if (createExclusive(paths.claim, text)) return true;
-  // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
-  if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
-  replace(paths.claim, text);
-  return true;
+  try {
+    makeFolder(layout.root, paths.dir);
+    if (createInside(layout.root, paths.claim, text)) return true;
+    // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
+    if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
+    replaceInside(layout.root, paths.claim, text);
+    return true;
+  } catch (error) {
+    // Somebody swaps its folder just now: nothing can be declared there, and the other runs must not suffer from it.
+    if ((error instanceof MidwatchError && error.code === "UNSAFE_PATH") || errno(error) === "ENOENT") return false;
+    throw error;
+  }
 }
 
 /** The launch failed before its intent was written: nothing can have started, and no trace is left. */
 function undo(context: Context, { agent, task, run }: IntentFact): void {
   removeFile(context.layout.root, context.layout.activeMark(agent, run));
   removeFile(context.layout.root, context.layout.agent(task, agent).prompt);
+  removeFile(context.layout.root, context.layout.run(task, agent, run).messages);
   catchUp(context, (registry) => registry.deleteRun(agent, run));
 }
 
@@ -162,6 +187,7 @@ export function commonOrders(context: Context, intent: IntentFact): Order[] {
     ["events", layout.events],
     ["remove", files.prompt],
     ["keep", paths.intent],
+    ["keep", paths.secrets],
     ["keep", layout.task(intent.task).fact],
     ["keep", layout.activeMark(intent.agent, intent.run)],
     ["tier", intent.tier],
@@ -173,6 +199,7 @@ export function commonOrders(context: Context, intent: IntentFact): Order[] {
     ["limit_policy", intent.limit_policy],
     ["disk_floor", intent.disk.floor_bytes],
     ["disk_policy", intent.disk.policy],
+    ...(intent.interactive ? [["fifo", paths.input] as const] : []),
   ];
 }
 
@@ -200,7 +227,7 @@ function problemOf(answer: KeeperAnswer, intent: IntentFact): string | undefined
     {
       exec: `execute ${intent.argv[0]}`,
       cwd: `enter ${intent.cwd}`,
-      stdin: `open ${intent.stdin}`,
+      stdin: `open ${intent.stdin ?? "its input"}`,
       fork: "start a process",
     }[failed.what] ?? `open its ${failed.what}`;
   return `The keeper could not ${what}: ${failed.name}.`;

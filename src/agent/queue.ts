@@ -4,7 +4,7 @@
  */
 import { toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/types.ts";
-import { replace } from "../disk/replace.ts";
+import { replaceInside } from "../disk/write-inside.ts";
 import { compose } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
 import { findDriver } from "./find-driver.ts";
@@ -36,7 +36,11 @@ async function startOne(context: Context, asked: IntentFact): Promise<void> {
     const driver = await findDriver(context, asked.driver);
     const composed = compose(context, driver, asked, knownTask(context, asked.task));
     writeInput(context, composed);
-    replace(layout.run(asked.task, asked.agent, asked.run).intent, `${JSON.stringify(composed.intent)}\n`);
+    replaceInside(
+      layout.root,
+      layout.run(asked.task, asked.agent, asked.run).intent,
+      `${JSON.stringify(composed.intent)}\n`,
+    );
     await startRun(context, { ...composed, prepare: () => undefined });
   } catch (error) {
     // It can never start so: said once, and the next one has its turn.

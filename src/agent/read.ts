@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { replaceFast } from "../disk/replace.ts";
+import { replaceFastInside } from "../disk/write-inside.ts";
 import { buildIndex } from "../log/build-index.ts";
 import { lineFilter } from "../log/filter.ts";
 import { follow, type Look } from "../log/follow.ts";
@@ -34,6 +34,7 @@ export interface LogOptions {
 }
 
 export interface LogItem extends Read {
+  agent: AgentId;
   run: number;
 }
 
@@ -62,7 +63,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
     if (log !== undefined) {
       const end = log.end(live);
       for (const item of select(log, end, options, matches)) {
-        if (wanted(item.record)) yield { run: of.run, ...item };
+        if (wanted(item.record)) yield { agent: of.agent, run: of.run, ...item };
         if (signal.aborted) return;
       }
       place = { offset: end, line: log.lineAt(end) };
@@ -77,7 +78,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
     forever: false,
     signal,
   })) {
-    if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield item;
+    if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield { agent: of.agent, ...item };
   }
 }
 
@@ -163,14 +164,14 @@ export function lookAt(context: Context, of: LogOf, run: number): Look {
       ? run + 1
       : undefined;
   const paths = logPath(context.layout, of.task, of.agent, run, next === undefined && run >= of.newest, of.stderr);
-  const log = openLog(paths, of, live);
+  const log = openLog(context.layout.root, paths, of, live);
   return { run, log, live, next };
 }
 
 /** Below this a scan is as quick as an index. */
 const INDEX_BYTES = 4 << 20;
 
-function openLog(paths: LogPath, of: LogOf, live: boolean): Log | undefined {
+function openLog(root: string, paths: LogPath, of: LogOf, live: boolean): Log | undefined {
   const options = { type: of.stderr ? "stderr" : "stdout", json: of.json && !of.stderr } as const;
   const log = Log.open(paths.log, of.stderr ? undefined : paths.index, options);
   if (log === undefined || of.stderr) return log;
@@ -180,7 +181,7 @@ function openLog(paths: LogPath, of: LogOf, live: boolean): Log | undefined {
   if (live) return new Log(log.source, new LineIndex(), options); // Its keeper is at it.
   const entries = buildIndex(log.source, size);
   try {
-    replaceFast(paths.index, entries);
+    replaceFastInside(root, paths.index, entries);
   } catch {
     // A disk that cannot be written: the index serves this reader and is gone.
   }

@@ -3,7 +3,7 @@
  * the whole workspace: the cost does not grow with history.
  */
 import { readdirSync } from "node:fs";
-import { throwIfExhausted } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
@@ -19,8 +19,11 @@ import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
-import { agentRow, runRow, stat, trackedFiles } from "./record.ts";
+import { agentRow, runRow, stat } from "./record.ts";
+import { isForgotten, remakeFacts } from "./remake.ts";
+import { undoWorktree } from "./retire-worktree.ts";
 import { isLaunchOverdue, isOverdue } from "./state.ts";
+import { trackedFiles } from "./tracked.ts";
 import { writeView } from "./view.ts";
 
 export interface Observed extends RunName {
@@ -37,24 +40,41 @@ export async function reconcile(context: Context, nowMs: number = monoMs()): Pro
     runs.set(`${agent.id}.${run.run}`, { task: agent.task, agent: agent.id, run: run.run });
   for (const active of activeRuns(context)) runs.set(`${active.agent}.${active.run}`, active);
   const rows = new Map(known.map(({ run }) => [`${run.agent}.${run.run}`, run]));
+  const listed = new Map(known.map((entry) => [`${entry.run.agent}.${entry.run.run}`, entry]));
   const observed: Observed[] = [];
   const unborn: RunName[] = [];
   for (const [name, one] of runs) {
     const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
     let facts = readFacts(paths);
+    const entry = listed.get(name);
+    const remade = isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
+    if (remade === undefined) continue; // Nobody could look: it stays as it is.
+    if (remade) facts = readFacts(paths);
     if (!facts.intent && (!facts.claim || facts.claim.by === "launcher")) {
       if (facts.claim || isUnborn(context, one, rows.get(name), nowMs)) unborn.push(one);
       continue;
     }
-    if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
-      facts = readFacts(paths);
-    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, one, facts) };
+    facts = await finish(context, one, facts, nowMs);
     observed.push({ task, agent, run, facts, row: runRow(layout, task, agent, run, facts, true) });
   }
   await takeUpLost(context, observed);
+  for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, rows, unborn);
   return observed;
+}
+
+/** What is overdue is given up, what has ended is cleaned up. A run whose folder is made unusable must not hide the others. */
+async function finish(context: Context, name: RunName, seen: Facts, nowMs: number): Promise<Facts> {
+  let facts = seen;
+  try {
+    if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
+      facts = readFacts(context.layout.run(name.task, name.agent, name.run));
+    if (!facts.cleanup && hasEnded(facts)) return { ...facts, cleanup: await cleanUp(context, name, facts) };
+  } catch (error) {
+    if (!(error instanceof MidwatchError && error.code === "UNSAFE_PATH")) throw error;
+  }
+  return facts;
 }
 
 /**
@@ -82,7 +102,7 @@ async function takeUpLost(context: Context, observed: readonly Observed[]): Prom
     context.layout.root,
     here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: context.layout.run(task, agent, run).dir })),
   );
-  for (const [i, { row }] of here.entries()) row.alive = members[i] ?? null;
+  for (const [i, { row }] of here.entries()) row.alive = members[i]?.map(({ pid, name }) => ({ pid, name })) ?? null;
   await Promise.all(lost.map(({ facts }) => adopt(context, facts)));
 }
 
@@ -103,7 +123,8 @@ function settle(
     );
     for (const { agent, run } of unborn) registry.deleteRun(agent, run);
     for (const { task, agent, run, row } of changed) {
-      if (ENDED_PHASES.includes(row.phase)) registry.putFiles(agent, run, trackedFiles(context.layout, task, agent));
+      if (ENDED_PHASES.includes(row.phase))
+        registry.putFiles(agent, run, trackedFiles(context.layout, { task, agent, run }));
     }
   });
   if (!told) return;

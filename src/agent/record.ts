@@ -1,9 +1,8 @@
 /** Rows and records of one run, made from its facts and its files. The registry stores what is computed here. */
-import { createHash } from "node:crypto";
-import { readFileSync, type Stats, statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { FileKind, IntentFact, ListRecord, Member, RunSummary, TrackedFile } from "../core/types.ts";
+import type { IntentFact, ListRecord, Member, RunSummary } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import type { Facts } from "./facts.ts";
@@ -11,8 +10,10 @@ import { logPath } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
 import { outcomeOf, reasonOf } from "./state.ts";
 
-/** A file above this size is hashed when it is archived, not each time somebody looks. */
-const HASH_MAX_BYTES = 1 << 20;
+/** What a person has brought back stays plain for an hour at least, however short `archive_after` is. */
+const RESTORED_MS = 3_600_000;
+/** An archive that failed is not tried again by a loop that comes round each second. */
+const AGAIN_MS = 60_000;
 
 export function agentRow(intent: IntentFact): AgentRow {
   const { agent, task, driver, role, name, parent, depth, created_at, model, labels, capability } = intent;
@@ -63,7 +64,17 @@ export function runRow(
     session: result?.session ?? intent?.session ?? null,
     queued: phase === "intended" && intent?.queued ? 1 : 0,
     turn_mono_ms: null,
+    archive_from: phase === "drained" ? archiveFrom(facts) : null,
   };
+}
+
+/** The time that `archive_after` counts from; null when there is nothing (more) to archive. */
+function archiveFrom({ cleanup, exit, done }: Facts): string | null {
+  if (!done?.verified || cleanup?.archived_at !== undefined) return null;
+  const failed = cleanup?.failures?.find(({ step }) => step === "archive");
+  if (failed !== undefined) return iso(Date.parse(failed.at) + AGAIN_MS);
+  if (cleanup?.restored_at !== undefined) return iso(Date.parse(cleanup.restored_at) + RESTORED_MS);
+  return exit?.ended_at ?? done.ended_at;
 }
 
 export function listRecord({ agent, run }: Listed): ListRecord {
@@ -106,39 +117,6 @@ export function runSummary(row: RunRow): RunSummary {
     log,
     bytes,
   };
-}
-
-/** Every file that midwatch keeps for an agent, present or not; bytes is null for one that is not there. */
-export function trackedFiles(layout: Layout, task: TaskId, agent: AgentId): TrackedFile[] {
-  const paths = layout.agent(task, agent);
-  const kinds: [FileKind, string][] = [
-    ["prompt", paths.prompt],
-    ["log", paths.log],
-    ["stderr", paths.stderr],
-    ["index", paths.index],
-    ["deploy", paths.deploy],
-    ["progress", paths.progress],
-    ["findings", paths.findings],
-  ];
-  return kinds.map(([kind, path]) => {
-    const file = stat(path);
-    return {
-      path,
-      kind,
-      bytes: file?.size ?? null,
-      created_at: file ? iso(Math.trunc(file.birthtimeMs)) : null,
-      sha256: file ? smallHash(path, file.size) : null,
-    };
-  });
-}
-
-function smallHash(path: string, bytes: number): string | null {
-  if (bytes > HASH_MAX_BYTES) return null;
-  try {
-    return createHash("sha256").update(readFileSync(path)).digest("hex");
-  } catch {
-    return null;
-  }
 }
 
 export function stat(path: string): Stats | undefined {

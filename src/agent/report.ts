@@ -1,15 +1,15 @@
 /** What agents say of themselves: progress and findings, as JSONL beside their log. Each report answers with what the peers said. */
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
-import { maskText, maskValue } from "../core/mask.ts";
 import { iso } from "../core/time.ts";
-import { append } from "../disk/append.ts";
 import { makeFolder } from "../disk/inside.ts";
+import { appendInside } from "../disk/write-inside.ts";
 import { type AuditEvent, audit } from "./audit.ts";
 import { assertSelf } from "./caller.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { lastReports } from "./last-reports.ts";
 import { locate } from "./locate.ts";
+import { Maskers } from "./maskers.ts";
 import { writeView } from "./view.ts";
 
 export const SEVERITIES = ["low", "medium", "high", "critical"] as const;
@@ -52,7 +52,7 @@ export function reportProgress(
     timestamp: iso(),
     agent_id: agent,
     status: word("status", status),
-    message: text(message),
+    message: text(context, agent, message),
     progress: percent,
   };
   const event = { content: `${report.status}: ${report.message}`, data: { status, percent } };
@@ -72,7 +72,7 @@ export function reportFinding(
     agent_id: agent,
     finding_type: word("finding type", type),
     severity,
-    message: text(message),
+    message: text(context, agent, message),
     data: data ?? null,
   };
   const event = { content: `${severity} ${type}: ${report.message}`, data: { finding_type: type, severity } };
@@ -90,19 +90,20 @@ function write(
   const { task } = locate(context, agent).listed.agent;
   const folders = context.layout.task(task);
   makeFolder(context.layout.root, kind === "progress" ? folders.progressDir : folders.findingsDir);
-  append(context.layout.agent(task, agent)[kind], [report], { sync: true });
+  appendInside(context.layout.root, context.layout.agent(task, agent)[kind], [report], { sync: true });
   audit(context, [{ type: kind === "progress" ? "progress" : "finding", actor: agent, agent, task, ...event }]);
   catchUp(context, (registry) => registry.putReport(agent, kind, report));
   writeView(context, task);
   const others = withReader(context, (registry) => registry.list({ all: true, task }))
     .map((listed) => listed.agent.id)
     .filter((id) => id !== agent);
+  const maskers = new Maskers(context);
   const lately = <T extends { timestamp: string }>(which: "progress" | "findings"): T[] =>
     others
-      .flatMap((id) => lastReports<T>(context.layout.agent(task, id)[which], PEERS))
-      .sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
+      .flatMap((id) => lastReports<T>(context.layout.agent(task, id)[which], PEERS).map((one) => ({ id, one })))
+      .sort((a, b) => (a.one.timestamp < b.one.timestamp ? 1 : -1))
       .slice(0, PEERS)
-      .map((one) => maskValue(one) as T);
+      .map(({ id, one }) => maskers.ofAgent(id).value(one) as T);
   return { peer_progress: lately("progress"), peer_findings: lately("findings") };
 }
 
@@ -113,8 +114,8 @@ function word(what: string, value: string): string {
   });
 }
 
-function text(message: string): string {
-  if (message.length <= TEXT_MAX) return maskText(message);
+function text(context: Context, agent: AgentId, message: string): string {
+  if (message.length <= TEXT_MAX) return new Maskers(context).ofAgent(agent).text(message);
   throw new MidwatchError("USAGE", `The message has ${message.length} characters; at most ${TEXT_MAX} are kept.`, {
     hint: "Put long text into a file and name the file.",
   });

@@ -7,11 +7,12 @@ import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { newNonce } from "../core/ids.ts";
 import { iso, monoMs } from "../core/time.ts";
-import { ENDED_PHASES, type IntentFact } from "../core/types.ts";
+import { ENDED_PHASES, type IntentFact, type Message } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
 import { assertWritable } from "../disk/workspace.ts";
 import { host } from "../process/identity.ts";
+import { lockRun } from "./cleanup.ts";
 import { compose } from "./compose.ts";
 import { type Context, catchUp } from "./context.ts";
 import { type Facts, readFacts } from "./facts.ts";
@@ -19,6 +20,7 @@ import { assertFolder } from "./find-command.ts";
 import { findDriver } from "./find-driver.ts";
 import { type Launched, launch } from "./launch.ts";
 import { locate } from "./locate.ts";
+import { resumePrompt, waitingMessages } from "./messages.ts";
 import { phaseNow } from "./observe.ts";
 import { runRow } from "./record.ts";
 import { knownTask } from "./start.ts";
@@ -41,15 +43,21 @@ export async function restart(context: Context, agent: AgentId, options: Restart
       hint: `midwatch stop ${agent}`,
     });
   }
+  if (former.worktree && !existsSync(former.worktree))
+    throw new MidwatchError("NOT_FOUND_WORKTREE", `The worktree of ${agent} was removed; it cannot work there again.`, {
+      hint: "Start a new agent: midwatch run --worktree ...",
+    });
   assertFolder(former.cwd);
   assertWritable(layout.root);
   preflight(layout.root, config);
   let run = listed.run.run + 1;
   // A number that was given up before it had an intent is not used again: its claim stands.
   while (existsSync(layout.run(former.task, agent, run).claim)) run++;
+  const resumes = options.resume !== undefined && options.resume !== false;
+  const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
   const asked: IntentFact = {
     ...former,
-    ...session(agent, facts, options),
+    ...session(agent, facts, options, waiting),
     ...host(),
     run,
     nonce: newNonce(),
@@ -77,7 +85,8 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   };
   const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: asked.created_at })}\n`;
   try {
-    return await launch(context, { ...composed, firstLine, prepare });
+    // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
+    return await lockRun(context, former, facts, () => launch(context, { ...composed, firstLine, prepare }));
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
     throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {
@@ -90,14 +99,16 @@ function session(
   agent: AgentId,
   { intent, cleanup }: Facts,
   { resume }: RestartOptions,
-): Pick<IntentFact, "resume" | "session" | "prompt"> {
+  waiting: readonly Message[],
+): Pick<IntentFact, "resume" | "session" | "prompt" | "messages"> {
   const prompt = intent?.prompt ?? null;
-  if (resume === undefined || resume === false) return { resume: false, session: null, prompt };
+  if (resume === undefined || resume === false) return { resume: false, session: null, prompt, messages: [] };
   const known = cleanup?.result?.session ?? intent?.session ?? null;
   if (known === null) {
     throw new MidwatchError("USAGE", `${agent} has no session of its CLI that could go on.`, {
       hint: `midwatch restart ${agent}, without --resume, begins anew.`,
     });
   }
-  return { resume: true, session: known, prompt: resume === true ? GO_ON : resume };
+  const told = resumePrompt(resume === true ? null : resume, waiting) ?? GO_ON;
+  return { resume: true, session: known, prompt: told, messages: waiting.map(({ id }) => id) };
 }

@@ -1,5 +1,7 @@
 /** Finding text in the logs of a workspace, live and archived. */
 import type { AgentId, TaskId } from "../core/ids.ts";
+import type { SecretPrints } from "../core/secret-values.ts";
+import { readJson } from "../disk/replace.ts";
 import { Log } from "../log/log.ts";
 import type { Hit } from "../log/search.ts";
 import { searchPieces } from "../log/search-pool.ts";
@@ -42,7 +44,7 @@ export async function* searchLogs(
     pieces.reduce((sum, { from, to }) => sum + to - from, 0),
   );
   const plain = pieces.map(
-    ({ path, index, text: needle, from, to }): Piece => ({ path, index, text: needle, from, to }),
+    ({ path, index, text: needle, from, to, secrets }): Piece => ({ path, index, text: needle, from, to, secrets }),
   );
   for await (const { piece, hit } of searchPieces(plain, signal)) {
     const { agent, run } = pieces[piece] as (typeof pieces)[number];
@@ -82,11 +84,12 @@ function piecesOf(
   const pieces: (Piece & { agent: AgentId; run: number })[] = [];
   if (log === undefined) return pieces;
   try {
+    const secrets = readJson<SecretPrints>(context.layout.run(task, agent, run).secrets).value;
     const end = log.end(!hasEnded(readFacts(context.layout.run(task, agent, run))));
     for (let from = sinceMs === undefined ? 0 : log.atTime(sinceMs).offset; from < end; ) {
       const cut = log.index.before("offset", from + PIECE_BYTES, log.source).offset;
       const to = end - from <= PIECE_BYTES || cut <= from ? end : cut;
-      pieces.push({ path, index, text, from, to, agent, run });
+      pieces.push({ path, index, text, from, to, agent, run, secrets });
       from = to;
     }
     return pieces;

@@ -6,8 +6,8 @@ import { iso, monoMs } from "../core/time.ts";
 import type { IntentFact, Permission, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
-import { replace } from "../disk/replace.ts";
 import { assertWritable } from "../disk/workspace.ts";
+import { replaceInside } from "../disk/write-inside.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { host } from "../process/identity.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
@@ -16,6 +16,9 @@ import { assertProgram, compose } from "./compose.ts";
 import { type Context, withReader, withWriter } from "./context.ts";
 import { assertCommand, assertFolder } from "./find-command.ts";
 import { type Launched, launch } from "./launch.ts";
+import { limitsOf } from "./limits.ts";
+import { undoWorktree } from "./retire-worktree.ts";
+import { findRepository, makeWorktree, planWorktree, type Repository } from "./worktree.ts";
 
 export interface StartOptions {
   /** The command, for the driver `command`. */
@@ -43,6 +46,10 @@ export interface StartOptions {
   /** Its input stays open for messages. */
   interactive?: boolean | undefined;
   description?: string | undefined;
+  /** A git worktree of its own, on a branch of its own. */
+  worktree?: boolean | undefined;
+  /** The name of that branch; `midwatch/<agent>` unless told otherwise. */
+  branch?: string | undefined;
   /** What the agent said, turn by turn, goes to the journal when it has ended. */
   journal?: "turns" | undefined;
 }
@@ -74,6 +81,10 @@ export function checkStart(
 export async function start(context: Context, driver: Driver, options: StartOptions): Promise<Started> {
   const { config, layout } = context;
   const cwd = checkStart(options, driver, context.cwd, context.env);
+  if (options.interactive && options.stdin !== undefined)
+    throw new MidwatchError("USAGE", "--interactive and --stdin exclude each other: both are its input.", {
+      hint: "Send the file's text as a message: midwatch send ID - < FILE",
+    });
   keeperBinary(context.env);
   assertWritable(layout.root);
   assertInside(layout.root, layout.active);
@@ -82,10 +93,12 @@ export async function start(context: Context, driver: Driver, options: StartOpti
   // An agent's children work on its task.
   const known = options.task ?? parent?.task;
   const task = known === undefined ? undefined : knownTask(context, known);
+  const source = wantsWorktree(options) ? await findRepository(cwd, context.env) : undefined;
   for (let attempt = 1; ; attempt++) {
     const now = Date.now();
     const agent = newAgentId(options.name ?? options.role ?? driver.name, now);
     const fact = task ?? taskFact(newTaskId(now), options.description ?? titleOf(options), now);
+    const tree = source && (await planWorktree(context, agent, source, options.branch));
     const asked: IntentFact = {
       v: 1,
       agent,
@@ -101,7 +114,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       parent: parent?.id ?? null,
       depth: parent === undefined ? 0 : parent.depth + 1,
       argv: [...(options.argv ?? [])],
-      cwd,
+      cwd: tree?.cwd ?? cwd,
       prompt: options.prompt ?? null,
       stdin: options.stdin === undefined ? null : resolve(cwd, options.stdin),
       model: options.model ?? null,
@@ -111,35 +124,49 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       interactive: options.interactive ?? false,
       args: [...(options.args ?? [])],
       env_file: options.envFile === undefined ? null : resolve(context.cwd, options.envFile),
-      worktree: null,
+      worktree: tree?.fact.path ?? null,
+      git: tree ? { repository: tree.fact.repository, base: tree.fact.base, branch: tree.fact.branch } : null,
       labels: [...(options.labels ?? [])],
       queued: options.queue ?? false,
       capability: "",
-      limits: {
-        output_bytes: config.output_limit,
-        wall_ms: config.wall_limit,
-        idle_ms: config.idle_limit,
-        tokens: config.token_limit,
-        cost_usd: config.cost_limit,
-      },
-      limit_policy: config.limit_policy,
+      ...limitsOf(config),
       disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
       sync: config.sync,
       grace_ms: config.grace,
       tier: config.tier,
       ...(options.journal === undefined ? {} : { journal: options.journal }),
     };
-    const composed = compose(context, driver, asked, fact);
-    const prepare = (): void => {
+    const composed = compose(context, driver, asked, fact, cwd);
+    const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);
+      if (tree === undefined) return;
+      await makeWorktree(context, asked, tree);
+      // It may have taken minutes; from here on the usual time for a launch counts.
+      composed.intent.created_mono_ms = monoMs();
     };
     try {
       const launched = await launch(context, { ...composed, prepare });
-      return { ...launched, agent, task: fact.task, warning: room.state === "warning" ? room.message : undefined };
+      if (tree && launched.problem !== undefined) await undoWorktree(context, asked);
+      return { ...launched, agent, task: fact.task, warning: warningOf(room, source) };
     } catch (error) {
-      if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID") || attempt === ID_TRIES) throw error;
+      const again = error instanceof MidwatchError && error.code === "DUPLICATE_ID";
+      if (tree && !again) await undoWorktree(context, asked);
+      if (!again || attempt === ID_TRIES) throw error;
     }
   }
+}
+
+export function wantsWorktree({ worktree, branch }: StartOptions): boolean {
+  return worktree === true || branch !== undefined;
+}
+
+function warningOf(room: ReturnType<typeof preflight>, source: Repository | undefined): string | undefined {
+  const changes = source?.changes ?? 0;
+  const warnings = [
+    ...(room.state === "warning" ? [room.message] : []),
+    ...(changes > 0 ? [`${changes} uncommitted changes of ${source?.top} are not in the worktree`] : []),
+  ];
+  return warnings.length > 0 ? warnings.join("; ") : undefined;
 }
 
 function titleOf({ prompt, argv }: StartOptions): string {
@@ -157,7 +184,7 @@ export function taskFact(task: TaskId, description: string, nowMs: number, optio
 export function putTask(context: Context, fact: TaskFact): void {
   const { task, description, created_at } = fact;
   makeFolder(context.layout.root, context.layout.task(task).dir);
-  replace(context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
+  replaceInside(context.layout.root, context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);
   try {
     withWriter(context, (registry) => registry.putTask({ id: task, description, created_at, data: { ...fact } }));
   } catch (error) {

@@ -37,7 +37,8 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
     return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
   const limit = exit?.limit ?? stop?.limit;
   if (limit && exit) return `passed its ${limit} limit`;
-  return cleanup?.result?.reason ?? (exit?.stop_requested ? (stop?.reason ?? null) : null);
+  if (exit?.stop_requested) return stop?.reason ?? null;
+  return cleanup?.result?.reason ?? null;
 }
 
 export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {

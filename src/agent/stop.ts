@@ -3,29 +3,34 @@
  * not verified. The same code runs for one agent, for a hundred, and for one that ended long ago.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { toMidwatchError } from "../core/errors.ts";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { ClaimFact, LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
-import type { RunPaths } from "../disk/layout.ts";
-import { readJson, replaceFast } from "../disk/replace.ts";
+import { replaceFastInside } from "../disk/write-inside.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
+import { keepersGone } from "./keepers-gone.ts";
 import { giveUp } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
 import { hasEnded, phaseNow } from "./observe.ts";
 import { reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
+import { isForgotten, remakeFacts } from "./remake.ts";
+import { retireWorktree } from "./retire-worktree.ts";
 import { writeView } from "./view.ts";
+import { worktreeOf } from "./worktree.ts";
 
 export interface StopOptions {
   graceMs?: number | undefined;
   reason?: string | undefined;
   purge?: boolean | undefined;
+  /** With purge: what is only in its worktree is saved as a branch, and the worktree goes too. */
+  rescue?: boolean | undefined;
   /** Agents that it started, and theirs, first. */
   tree?: boolean | undefined;
   /** It passed this limit: the outcome says so. */
@@ -51,6 +56,9 @@ export async function stop(context: Context, agents: readonly AgentId[], options
     if (late.length > 0) reports.push(...(await stop(context, [...new Set(late)], { ...options, tree: true })));
   }
   await reconcile(context);
+  // Once for all: a view has every agent of its task.
+  const stopped = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
+  for (const task of new Set(stopped)) writeView(context, task);
   return reports;
 }
 
@@ -65,7 +73,7 @@ function isLive(context: Context, agent: AgentId): boolean {
 
 async function stopOne(context: Context, agent: AgentId, options: StopOptions): Promise<Report> {
   const begun = performance.now();
-  const found = locate(context, agent);
+  const found = locateRemade(context, agent);
   const alreadyStopped = hasEnded(found.facts);
   let problem: string | undefined;
   if (!alreadyStopped) {
@@ -76,8 +84,19 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
     }
   }
   const tookMs = Math.round(performance.now() - begun);
-  await keepersGone(found.paths);
+  await keepersGone(found.paths, readFacts(found.paths));
   return await report(context, found, options, { alreadyStopped, tookMs, problem });
+}
+
+/** Of a run whose folder is gone nothing may be concluded before its processes were looked for. */
+function locateRemade(context: Context, agent: AgentId): Located {
+  const found = locate(context, agent);
+  const remade = isForgotten(found.facts, found.listed) ? remakeFacts(context, found.listed) : false;
+  if (remade === undefined)
+    throw new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
+      hint: "`midwatch doctor` checks the keeper.",
+    });
+  return remade ? locate(context, agent) : found;
 }
 
 /** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
@@ -92,7 +111,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     ...(options.limit === undefined ? {} : { limit: options.limit }),
   };
   makeFolder(context.layout.root, paths.dir);
-  replaceFast(paths.stop, `${JSON.stringify(ask)}\n`);
+  replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify(ask)}\n`);
   // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
   const name = { task: listed.agent.task, ...listed.run };
   if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
@@ -124,7 +143,7 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
       // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
       wedged = true;
       last = now + WEDGED_MS + STUCK_MS;
-      replaceFast(paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
+      replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(facts, keeper, "SIGKILL");
     } else if (now > last) return "its keeper gives no proof that it is over";
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
@@ -135,15 +154,6 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
 function tell(facts: Facts, keeper: ClaimFact, signal: NodeJS.Signals): boolean {
   const where = hostOf(facts);
   return where !== undefined && signalKeeper(keeper, keeper.nonce, where, signal);
-}
-
-/** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */
-async function keepersGone(paths: RunPaths): Promise<void> {
-  const { done, claim } = readFacts(paths);
-  const keepers = [claim, readJson<ClaimFact>(paths.adopt).value].filter((one) => one !== undefined);
-  const deadline = performance.now() + NUDGE_MS;
-  const lives = ({ pid, start_ticks }: ProcessIdentity): boolean => readProcess(pid)?.start_ticks === start_ticks;
-  while (done && keepers.some(lives) && performance.now() < deadline) await sleep(1);
 }
 
 /** Stopped by a signal or a debugger: it will not go on by itself. */
@@ -165,22 +175,23 @@ async function report(
 ): Promise<Report> {
   const { layout } = context;
   const { agent, run } = found.listed;
+  const name = { task: agent.task, agent: agent.id, run: run.run };
   const facts = readFacts(found.paths);
   const neverStarted = phaseNow(facts) === "launch_failed";
   const { done } = facts;
   const verified = (done?.verified ?? false) || neverStarted;
-  // Asked again: what was done then, not what is found now.
-  if (verified && !(alreadyStopped && facts.cleanup && !options.purge)) {
-    const name = { task: agent.task, agent: agent.id, run: run.run };
+  // Asked again it tells what was done then, not what is found now.
+  if (verified) {
     facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
   }
+  const tree = options.purge && verified ? worktreeOf(context, name) : undefined;
+  const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
     // Given up before it had an intent: the folders know no such run, and so the registry must not either.
     if (neverStarted && !facts.intent) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });
-  writeView(context, agent.task);
   return {
     agent: agent.id,
     run: run.run,
@@ -196,5 +207,6 @@ async function report(
     freed_bytes: facts.cleanup?.freed_bytes ?? 0,
     took_ms: alreadyStopped ? 0 : tookMs,
     already_stopped: alreadyStopped,
+    ...(worktree ? { worktree } : {}),
   };
 }

@@ -43,6 +43,7 @@ describe("config", () => {
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",
+      interactive_idle: 60_000,
     });
     expect(Object.isFrozen(config)).toBe(true);
   });

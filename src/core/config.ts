@@ -36,6 +36,7 @@ export interface Config {
   readonly worktree_copy: string;
   readonly worktree_setup: string;
   readonly prompt_template: string;
+  readonly interactive_idle: number;
   readonly snapshot_keep: number;
   readonly leader_ttl: number;
   readonly pause: PausePolicy;
@@ -113,6 +114,12 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     kind: "text",
     default: "",
     about: "File with the text round a prompt; the built-in one tells the agent its task and how to report",
+  },
+  interactive_idle: {
+    kind: "duration",
+    default: "60s",
+    about:
+      "Time without messages and output after which an interactive agent that has finished gets the end of its input",
   },
   snapshot_keep: {
     kind: "count",

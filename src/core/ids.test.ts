@@ -11,6 +11,7 @@ import {
   parseRun,
   parseTaskId,
   slug,
+  uuidv7,
 } from "./ids.ts";
 
 const AT = Date.parse("2026-11-15T19:04:05.678Z");
@@ -69,4 +70,11 @@ describe("ids", () => {
     expect(isTaskId(newTaskId())).toBe(true);
     expect(isTaskId("TASK")).toBe(false);
   });
+});
+
+it("a uuid of version 7 begins with the time and sorts by it", () => {
+  const zero = (n: number): Uint8Array => new Uint8Array(n);
+  expect(uuidv7(0x0123456789ab, zero)).toBe("01234567-89ab-7000-8000-000000000000");
+  expect(uuidv7(Date.now())).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(uuidv7(1000) < uuidv7(1001)).toBe(true);
 });

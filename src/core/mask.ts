@@ -1,44 +1,142 @@
 /**
- * Hides secrets where text leaves midwatch; files keep exact bytes. Knows the shapes of common keys and the words people put
- * before a password. What has no shape cannot be known: this is a net, not a wall.
+ * Hides secrets where text leaves midwatch; files keep exact bytes. Knows the shapes of common keys, the words people put before
+ * a password, and by fingerprint the values that a run's environment holds. What is none of these cannot be known: this is a net,
+ * not a wall.
  */
-const SHAPES: readonly RegExp[] = [
-  /\b(?:sk|pk|rk)-(?:ant-|proj-|live-|test-|or-)?[A-Za-z0-9_-]{16,}/g, // Anthropic, OpenAI, Stripe-like, OpenRouter
-  /\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}/g,
-  /\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}|\bglpat-[A-Za-z0-9_-]{18,}/g,
-  /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
-  /\bAIza[0-9A-Za-z_-]{30,}/g,
-  /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
-  /\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, // JWT
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+import { isUtf8 } from "node:buffer";
+import { MASK, replaceSpans, type SecretFinder } from "./secret-values.ts";
+import { triggers } from "./triggers.ts";
+
+interface Rule {
+  pattern: RegExp;
+  /** The word stays, the value goes. */
+  named?: true;
+  /** Four-letter parts, one of which stands in everything that matches; * is any letter, digit, _ or -, ! what may follow a word. */
+  parts: string;
+}
+
+export const RULES: readonly Rule[] = [
+  // Anthropic, OpenAI, Stripe-like, OpenRouter
+  {
+    pattern: /\b(?:sk|pk|rk)-(?:ant-|proj-|live-|test-|or-)?[A-Za-z0-9_-]{16,}/g,
+    parts: "sk-* pk-* rk-*",
+  },
+  { pattern: /\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}/g, parts: "sk_l sk_t pk_l pk_t rk_l rk_t" },
+  {
+    pattern: /\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}|\bglpat-[A-Za-z0-9_-]{18,}/g,
+    parts: "ghp_ gho_ ghu_ ghs_ ghr_ hub_ lpat",
+  },
+  { pattern: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, parts: "akia asia" },
+  { pattern: /\bAIza[0-9A-Za-z_-]{30,}/g, parts: "aiza" },
+  { pattern: /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g, parts: "xox*" },
+  { pattern: /\bnpm_[A-Za-z0-9]{30,}|\bhf_[A-Za-z0-9]{30,}/g, parts: "npm_ hf_*" },
+  { pattern: /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, parts: "eyj*" }, // JWT
+  {
+    pattern: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+    parts: "--be",
+  },
+  // `Authorization: Bearer x`, `api_key=x`, `"password": "x"`, `https://user:x@host`
+  { pattern: /(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{8,}=*/gi, parts: "bear basi", named: true },
+  {
+    pattern:
+      /((?:api[_-]?key|access[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?token|access[_-]?token|refresh[_-]?token|password|passwd|secret)\\?["']?\s*[:=]\s*\\?["']?)[^\s"',;&\\]{6,}/gi,
+    parts: "key! ken! sswo sswd cret",
+    named: true,
+  },
+  { pattern: /((?<=[a-z0-9+.-]):\/\/[^\s:/@"']{1,64}:)[^\s@/"']{3,}(?=@)/gi, parts: "*://", named: true },
 ];
-/** `Authorization: Bearer x`, `api_key=x`, `"password": "x"`, `https://user:x@host`: the word stays, the value goes. */
-const NAMED: readonly RegExp[] = [
-  /(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{8,}=*/gi,
-  /((?:api[_-]?key|access[_-]?key|secret[_-]?key|client[_-]?secret|auth[_-]?token|access[_-]?token|refresh[_-]?token|password|passwd|secret)\\?["']?\s*[:=]\s*\\?["']?)[^\s"',;&\\]{6,}/gi,
-  /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"']{1,64}:)[^\s@/"']{3,}(?=@)/gi,
-];
-const MASK = "[masked]";
+/** Which rules can match at all: asked first, because nearly all text has nothing to hide and twelve patterns are slow. */
+const rulesFor = triggers(RULES.map(({ parts }) => parts));
+
+export interface Masker {
+  /** How many places were hidden so far. */
+  readonly count: number;
+  text(text: string): string;
+  /** Every string in a JSON value, keys included. */
+  value(value: unknown): unknown;
+  /** A line that has nothing to hide stays byte for byte as it is, also when it is not UTF-8. */
+  bytes(bytes: Buffer): Buffer;
+  /** Whether a line of JSON has nothing to hide, behind its escapes neither. */
+  isClean(line: Uint8Array): boolean;
+}
+
+export function masker(finder?: SecretFinder): Masker {
+  let count = 0;
+  const shapes = (text: string, which: number): string => {
+    let masked = text;
+    for (const [i, { pattern, named }] of which === 0 ? [] : RULES.entries()) {
+      if (((which >>> i) & 1) === 0) continue;
+      masked = masked.replace(pattern, (_, kept: unknown) => {
+        count++;
+        return named ? `${kept}${MASK}` : MASK;
+      });
+    }
+    return masked;
+  };
+  const known = (bytes: Buffer): Buffer | undefined => {
+    const spans = finder?.find(bytes) ?? [];
+    count += spans.length;
+    return spans.length === 0 ? undefined : replaceSpans(bytes, spans);
+  };
+  const text = (given: string): string => {
+    // Values first: a shape within a value must not leave the rest of the value behind. Two characters cannot hold one.
+    const without = finder === undefined || given.length < 3 ? given : (known(Buffer.from(given))?.toString() ?? given);
+    return shapes(without, rulesFor(without));
+  };
+  const value = (given: unknown): unknown => {
+    if (typeof given === "string") return text(given);
+    if (typeof given === "number") return finder !== undefined && text(String(given)) !== String(given) ? MASK : given;
+    if (Array.isArray(given)) return given.map(value);
+    if (typeof given !== "object" || given === null) return given;
+    return Object.fromEntries(Object.entries(given).map(([key, inner]) => [text(key), named(key, inner)]));
+  };
+  /** `{"password": "x"}`: the key tells what the value is. */
+  const named = (key: string, given: unknown): unknown => {
+    const probe = `${key}=`;
+    if (typeof given !== "string" || rulesFor(probe) === 0) return value(given);
+    const before = count;
+    if (text(probe + given).startsWith(`${probe}${MASK}`)) {
+      count = before + 1;
+      return MASK;
+    }
+    count = before;
+    return text(given);
+  };
+  return {
+    get count() {
+      return count;
+    },
+    text,
+    value,
+    bytes(given) {
+      const bytes = known(given) ?? given;
+      const which = rulesFor(bytes);
+      if (which === 0) return bytes;
+      const encoding = isUtf8(bytes) ? "utf8" : "latin1";
+      const text = bytes.toString(encoding);
+      const masked = shapes(text, which);
+      return masked === text ? bytes : Buffer.from(masked, encoding);
+    },
+    isClean(line) {
+      return rulesFor(line) === 0 && (finder === undefined || finder.find(line).length === 0) && !hasRareEscape(line);
+    },
+  };
+}
+
+/** `\u0041` and `\/`: escapes that can hide the letters of a secret. The others (`\n`, `\"`, `\\`) stand for none. */
+function hasRareEscape(line: Uint8Array): boolean {
+  for (let i = line.indexOf(92); i >= 0; i = line.indexOf(92, i + 2))
+    if (line[i + 1] === 117 || line[i + 1] === 47) return true;
+  return false;
+}
+
+/** Where no agent is known, and so no value. */
+const general = masker();
 
 export function maskText(text: string): string {
-  let masked = text;
-  for (const shape of SHAPES) masked = masked.replace(shape, MASK);
-  for (const named of NAMED) masked = masked.replace(named, `$1${MASK}`);
-  return masked;
+  return general.text(text);
 }
 
-/** Every string in a JSON value, keys included. The same value when there is nothing to hide. */
 export function maskValue(value: unknown): unknown {
-  if (typeof value === "string") return maskText(value);
-  if (Array.isArray(value)) return value.map(maskValue);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [maskText(key), maskNamed(key, inner)]));
-}
-
-/** `{"password": "x"}`: the key tells what the value is. */
-function maskNamed(key: string, value: unknown): unknown {
-  if (typeof value !== "string") return maskValue(value);
-  const probe = `${key}=`;
-  return maskText(probe + value).startsWith(`${probe}${MASK}`) ? MASK : maskText(value);
+  return general.value(value);
 }

@@ -175,11 +175,42 @@ export interface ChildRecord extends Pick<ListRecord, "agent" | "driver" | "role
   children: ChildRecord[];
 }
 
+/** An agent's worktree as it is now. */
+export interface WorktreeState extends GitOrigin {
+  path: string;
+  /** Changes that are in no commit; null when git could not tell. */
+  dirty: boolean | null;
+  /** Commits since the base; null when git could not tell. */
+  commits: number | null;
+}
+
 /** `show --json`. */
 export interface ShowRecord extends ListRecord {
+  worktree: WorktreeState | null;
   children: ChildRecord[];
   runs: RunSummary[];
   files: TrackedFile[];
+  cleanup_failures: CleanupFailure[];
+}
+
+/** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */
+export type MessageState = "accepted" | "injected" | "consumed" | "failed";
+
+/** One line of `messages --json`. */
+export interface Message {
+  id: string;
+  agent: AgentId;
+  run: number;
+  at: string;
+  /** An agent id, `person`, or `prompt`: what the run was started for. */
+  from: string;
+  text: string;
+  state: MessageState;
+  state_at: string;
+  /** The later run that got it with its prompt. */
+  taken_by: number | null;
+  /** Why it failed. */
+  why: string | null;
 }
 
 /** What a stop or a cleanup did and what is left: `stop --json`. */
@@ -199,6 +230,15 @@ export interface Report {
   freed_bytes: number;
   took_ms: number;
   already_stopped: boolean;
+  /** With purge, of an agent with a worktree of its own. */
+  worktree?: WorktreeReport;
+}
+
+/** What became of a worktree: `rescued` is removed too, its work saved as a branch; `missing` was not there. */
+export interface WorktreeReport {
+  path: string;
+  action: "removed" | "kept" | "rescued" | "missing";
+  why: string;
 }
 
 /** task.json */
@@ -247,11 +287,16 @@ export interface IntentFact {
   session: string | null;
   resume: boolean;
   interactive: boolean;
+  /** Ids of messages to earlier runs that are part of `prompt`. */
+  messages?: string[];
   /** Further arguments for the driver's CLI. */
   args: string[];
   /** Variables of this file are in the run's environment; their values are not kept here. */
   env_file: string | null;
+  /** Its own git worktree; the folder in which it works is this or below it. */
   worktree: string | null;
+  /** Where the worktree comes from. */
+  git?: GitOrigin | null;
   labels: string[];
   /** Started by the queue, when there is room. */
   queued: boolean;
@@ -266,6 +311,23 @@ export interface IntentFact {
   tier: Tier;
   /** What it said goes to the journal when it has ended. */
   journal?: "turns";
+}
+
+interface GitOrigin {
+  /** The common git folder of the repository. */
+  repository: string;
+  /** The commit that the agent began with. */
+  base: string;
+  branch: string;
+}
+
+/** worktree.json: written before the worktree is made, so that one whose launcher died is found. */
+export interface WorktreeFact extends GitOrigin {
+  v: 1;
+  path: string;
+  /** What it got a copy of beside what git holds; of no interest to a diff or a rescue. */
+  copied: { path: string; sha256: string }[];
+  made_at: string;
 }
 
 /** claim: by a launcher it means that the run never started. */
@@ -342,6 +404,17 @@ export interface DoneFact {
   ended_at: string;
 }
 
+/** A step of a cleanup that did not succeed; `reap` tries it again. */
+export interface CleanupFailure {
+  path: string;
+  step: "delete" | "archive";
+  error: string;
+  tries: number;
+  /** Of the first and of the last try. */
+  since: string;
+  at: string;
+}
+
 /** cleanup.json */
 export interface CleanupFact {
   /** Null for drivers that read nothing from the stream. */
@@ -349,4 +422,9 @@ export interface CleanupFact {
   files: FileReport[];
   freed_bytes: number;
   at: string;
+  failures?: CleanupFailure[];
+  /** Its logs were archived, or there was nothing in them. */
+  archived_at?: string;
+  /** A person brought the plain log back. */
+  restored_at?: string;
 }

@@ -1,7 +1,8 @@
-import { appendFileSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, linkSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { makeFifo } from "../../test/support/fifo.ts";
 import { folder } from "../../test/support/folder.ts";
 import { append, appendLines } from "./append.ts";
 
@@ -33,6 +34,16 @@ describe("append", () => {
     append(path, [{ n: 1 }]);
     expect(lines(path)).toEqual(['{"n":1}']);
     expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
+  });
+
+  it("R-004.13: refuses a file that has another name too, and a FIFO", () => {
+    const dir = folder();
+    writeFileSync(join(dir, "victim"), "");
+    linkSync(join(dir, "victim"), join(dir, "events.log"));
+    makeFifo(join(dir, "fifo"));
+    for (const name of ["events.log", "fifo"])
+      expect(() => append(join(dir, name), [{}])).toThrow(expect.objectContaining({ code: "UNSAFE_PATH" }));
+    expect(readFileSync(join(dir, "victim"), "utf8")).toBe("");
   });
 
   it("refuses a link and a folder", () => {

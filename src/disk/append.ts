@@ -5,6 +5,7 @@
  */
 import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { MidwatchError } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
 import { makeFolders } from "./make-folders.ts";
 
@@ -31,6 +32,7 @@ export function appendLines(path: string, lines: Uint8Array, options: AppendOpti
     let fd: number | undefined;
     try {
       fd = openSync(path, OPEN, 0o600);
+      assertOurs(fd, path);
       while (rest.length > 0) rest = rest.subarray(writeWhole(fd, rest));
       if (options.sync === true) fdatasyncSync(fd);
       return;
@@ -71,6 +73,16 @@ function isTorn(fd: number): boolean {
     size = now;
     sleep(2);
   }
+}
+
+/** What is appended to another name's file, or to a FIFO, would end up elsewhere. */
+function assertOurs(fd: number, path: string): void {
+  const file = fstatSync(fd);
+  if (file.isFile() && file.nlink <= 1) return;
+  throw new MidwatchError("UNSAFE_PATH", `${path} is not a plain file, or the file has another name too.`, {
+    hint: "Replace it by a file of its own.",
+    data: { path },
+  });
 }
 
 function mayPass(error: unknown): boolean {

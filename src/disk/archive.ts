@@ -1,8 +1,9 @@
 /** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
 import { closeSync, constants as fs, fstatSync, fsyncSync, futimesSync, openSync, readSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
+import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
-import { diskFault } from "./fault.ts";
+import { diskFault, errno } from "./fault.ts";
 import { writeAll } from "./replace.ts";
 
 const FRAME = 1 << 20;
@@ -23,10 +24,10 @@ export interface Packed {
 
 /** Packs the file at `from` into a new file at `to`. `each` sees every frame's bytes before they are packed. */
 export function* packFile(from: string, to: string, each: (bytes: Buffer) => void): Steps<Packed> {
-  const input = openSync(from, fs.O_RDONLY | fs.O_NOFOLLOW);
+  const input = openPlain(from);
   let output: number | undefined;
   try {
-    output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    output = openNew(to);
     const sizes: [packed: number, bytes: number][] = [];
     let at = 0;
     for (const bytes of frames(input)) {
@@ -51,6 +52,34 @@ export function* packFile(from: string, to: string, each: (bytes: Buffer) => voi
   }
 }
 
+/** No link, and nothing that could be read for ever. */
+function openPlain(path: string): number {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
+    if (fstatSync(fd).isFile()) return fd;
+  } catch (error) {
+    throw diskFault(error, path);
+  }
+  closeSync(fd);
+  throw unsafe(path, "is not a plain file");
+}
+
+function openNew(path: string): number {
+  try {
+    return openSync(path, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+  } catch (error) {
+    throw errno(error) === "EEXIST" ? unsafe(path, "is made again by somebody while it is written") : error;
+  }
+}
+
+function unsafe(path: string, why: string): MidwatchError {
+  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
+    hint: "midwatch touches only real files and folders inside its workspace.",
+    data: { path },
+  });
+}
+
 /** Writes the frames of an archive to a new file, synced. */
 export function* unpackFrames(
   to: string,
@@ -61,7 +90,7 @@ export function* unpackFrames(
 ): Steps<void> {
   let output: number | undefined;
   try {
-    output = openSync(to, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    output = openNew(to);
     for (let i = 0, at = 0; i < count; i++) {
       const bytes = frame(i);
       each(bytes);

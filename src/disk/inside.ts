@@ -16,11 +16,14 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmdirSync,
   unlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
+import type { Steps } from "../core/progress.ts";
 import { diskFault, errno } from "./fault.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -36,6 +39,48 @@ const ANCHORED = existsSync("/proc/self/fd");
 interface Folder {
   fd: number;
   at(name: string): string;
+}
+
+/**
+ * Gives `act` another path to the same entry, one that cannot be led elsewhere: the folder that holds it is open, reached
+ * without a link, while `act` works. With `make` the folders on the way are made. Errors name the path that was asked for.
+ */
+export function anchored<T>(root: string, path: string, act: (path: string) => T, make = false): T {
+  const { fd, safe } = anchor(root, path, make);
+  try {
+    return act(safe);
+  } catch (error) {
+    throw asAsked(error, safe, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The same for work in steps: the folder stays open until the last one. */
+export function* anchoredSteps<T>(root: string, path: string, act: (path: string) => Steps<T>, make = false): Steps<T> {
+  const { fd, safe } = anchor(root, path, make);
+  try {
+    return yield* act(safe);
+  } catch (error) {
+    throw asAsked(error, safe, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function anchor(root: string, path: string, make: boolean): { fd: number; safe: string } {
+  const names = split(root, path);
+  const name = names.pop();
+  if (name === undefined) throw unsafe(path, "is the workspace itself");
+  const folder = walk(root, names, make);
+  return { fd: folder.fd, safe: folder.at(name) };
+}
+
+function asAsked(error: unknown, safe: string, path: string): unknown {
+  if (!(error instanceof MidwatchError) || !error.message.includes(safe)) return error;
+  const { code, hint, retryable, data, cause } = error;
+  const message = error.message.replaceAll(safe, path);
+  return new MidwatchError(code, message, { hint, retryable, data: { ...data, path }, cause });
 }
 
 /** Throws UNSAFE_PATH unless `path` lies below `root` and no existing component of it, `root` included, is a link. */
@@ -60,10 +105,29 @@ export function makeFolder(root: string, path: string): void {
   closeSync(walk(root, split(root, path), true).fd);
 }
 
+/** The names in a folder; none when it is not there. */
+export function namesIn(root: string, path: string): string[] {
+  let folder: Folder | undefined;
+  try {
+    folder = walk(root, split(root, path), false);
+    return readdirSync(folder.at("."));
+  } catch (error) {
+    if (errno(error) === "ENOENT") return [];
+    throw diskFault(error, path);
+  } finally {
+    if (folder !== undefined) closeSync(folder.fd);
+  }
+}
+
 /** Removes one file, or a link itself. False when there was none. */
 export function removeFile(root: string, path: string): boolean {
   return inParent(root, path, (folder, name) => {
-    unlinkSync(folder.at(name));
+    try {
+      unlinkSync(folder.at(name));
+    } catch (error) {
+      if (errno(error) === "EISDIR") throw unsafe(path, "is a folder");
+      throw error;
+    }
     return true;
   });
 }
@@ -126,6 +190,36 @@ export function removeTree(root: string, path: string): boolean {
   });
 }
 
+/**
+ * Copies a plain file to the same place below another root, when it is there and no file is at that place. No link is followed
+ * on either side. Returns its content; undefined when nothing was copied.
+ */
+export function copyFile(fromRoot: string, toRoot: string, path: string): Buffer | undefined {
+  const read = inParent(fromRoot, path, (folder, name) => {
+    const fd = openSync(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile()) throw unsafe(join(fromRoot, path), "is not a plain file");
+      return { bytes: readFileSync(fd), mode: stats.mode & 0o777 };
+    } finally {
+      closeSync(fd);
+    }
+  });
+  if (read === false) return undefined;
+  const names = split(toRoot, path);
+  const name = names.pop() ?? "";
+  const folder = walk(toRoot, names, true);
+  try {
+    writeFileSync(folder.at(name), read.bytes, { flag: "wx", mode: read.mode });
+    return read.bytes;
+  } catch (error) {
+    if (errno(error) === "EEXIST") return undefined;
+    throw diskFault(error, join(toRoot, path));
+  } finally {
+    closeSync(folder.fd);
+  }
+}
+
 function emptyAndRemove(parent: Folder, name: string, device: number, depth: number): void {
   if (depth > DEPTH_MAX) throw unsafe(name, `is nested more than ${DEPTH_MAX} folders deep`);
   let folder: Folder;
@@ -176,8 +270,9 @@ function walk(root: string, names: readonly string[], make: boolean): Folder {
   for (const [i, name] of names.entries()) {
     const above = folder;
     try {
-      if (make) makeOne(above.at(name));
-      folder = step(() => open(above.at(name)), join(root, ...names.slice(0, i + 1)));
+      const path = join(root, ...names.slice(0, i + 1));
+      if (make) makeOne(above.at(name), path);
+      folder = step(() => open(above.at(name)), path, make);
     } finally {
       closeSync(above.fd);
     }
@@ -191,20 +286,22 @@ function open(path: string): Folder {
 }
 
 /** O_DIRECTORY|O_NOFOLLOW answers ENOTDIR for a link, which says too little. */
-function step(act: () => Folder, path: string): Folder {
+function step(act: () => Folder, path: string, made = false): Folder {
   try {
     return act();
   } catch (error) {
     const code = errno(error);
+    if (code === "ENOENT" && made) throw unsafe(path, "is being removed while it is made");
     if (code === "ENOTDIR" || code === "ELOOP") throw unsafe(path, "is not a folder, or is a symbolic link");
     throw diskFault(error, path);
   }
 }
 
-function makeOne(path: string): void {
+function makeOne(at: string, path: string): void {
   try {
-    mkdirSync(path, 0o700);
+    mkdirSync(at, 0o700);
   } catch (error) {
+    if (errno(error) === "ENOENT") throw unsafe(path, "is being removed while it is made");
     if (errno(error) !== "EEXIST") throw diskFault(error, path);
   }
 }

@@ -6,6 +6,9 @@ import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { isAgentId, parseRegisterKey } from "../core/ids.ts";
 
+/** In a run's folder. */
+export const SECRETS = "secrets.json";
+
 export interface Layout {
   root: string;
   registry: string;
@@ -21,6 +24,10 @@ export interface Layout {
   scripts: string;
   leases: string;
   active: string;
+  /** What prune took away, for a while. */
+  trash: string;
+  /** One git worktree for each agent that has its own, by its id. */
+  worktrees: string;
   /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
   register(key: string): string;
   /** `agent-<id>.checkpoint` */
@@ -56,9 +63,13 @@ interface AgentPaths {
   summaries: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
+  /** What its worktree was made from. */
+  worktree: string;
 }
 
 export interface RunPaths {
+  /** Whose paths these are. */
+  of: { task: TaskId; agent: AgentId; run: number };
   dir: string;
   claim: string;
   intent: string;
@@ -73,6 +84,16 @@ export interface RunPaths {
   /** The claim of a keeper that took over. */
   adopt: string;
   ballast: string;
+  /** Fingerprints of the secret values in its environment. */
+  secrets: string;
+  /** What `worktree_setup` printed. */
+  setup: string;
+  /** Messages to the agent, and what became of them. */
+  messages: string;
+  /** The FIFO that an interactive run reads from. */
+  input: string;
+  /** When it is there, the keeper ends the agent's input. */
+  inputClosed: string;
   /** Where this run's files are once the next run exists. */
   archivedLog: string;
   archivedStderr: string;
@@ -93,12 +114,14 @@ export function layout(root: string): Layout {
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
     active: join(root, "active"),
+    trash: join(root, "trash"),
+    worktrees: join(root, "worktrees"),
     register: (key) => join(root, parseRegisterKey(key)),
     checkpoint: (agent) => join(root, `agent-${agent}.checkpoint`),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),
     task: (task) => taskPaths(taskDir(task)),
     agent: (task, agent) => agentPaths(taskDir(task), agent),
-    run: (task, agent, run) => runPaths(taskDir(task), agent, run),
+    run: (task, agent, run) => ({ of: { task, agent, run }, ...runPaths(taskDir(task), agent, run) }),
   };
 }
 
@@ -133,10 +156,11 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     findings: join(dir, "findings", `${agent}_findings.jsonl`),
     summaries: join(dir, "summaries", agent),
     runs: join(dir, "runs", agent),
+    worktree: join(dir, "runs", agent, "worktree.json"),
   };
 }
 
-function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
+function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"> {
   const at = join(dir, "runs", agent, String(run));
   const archive = join(dir, "archive");
   return {
@@ -153,6 +177,11 @@ function runPaths(dir: string, agent: AgentId, run: number): RunPaths {
     members: join(at, "members"),
     adopt: join(at, "adopt.json"),
     ballast: join(at, "ballast"),
+    secrets: join(at, SECRETS),
+    setup: join(at, "setup.log"),
+    messages: join(at, "messages.jsonl"),
+    input: join(at, "input"),
+    inputClosed: join(at, "input.closed"),
     archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
     archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
     archivedIndex: join(archive, `${agent}_stream.${run}.idx`),

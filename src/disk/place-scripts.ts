@@ -2,14 +2,14 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { diskFault, errno } from "./fault.ts";
-import { readPlain, replaceKeeping } from "./replace.ts";
+import { readOwn, replaceKeeping } from "./replace.ts";
 
 /** Gives their paths. One that was there and differs stays as .bak. */
 export function placeScripts(folder: string, texts: Readonly<Record<string, string>>): string[] {
   makeShared(folder);
   return Object.entries(texts).map(([name, text]) => {
     const path = join(folder, name);
-    if (readPlain(path) !== text) replaceKeeping(path, text, `${path}.bak`);
+    if (readOwn(path) !== text) replaceKeeping(path, text, `${path}.bak`);
     chmodSync(path, 0o755);
     return path;
   });

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { makeFifo } from "../../test/support/fifo.ts";
 import { folder } from "../../test/support/folder.ts";
-import { createExclusive, readJson, replace, replaceFast } from "./replace.ts";
+import { createExclusive, readJson, readText, replace, replaceFast } from "./replace.ts";
 
 describe.each([
   ["replace", replace],
@@ -72,4 +73,13 @@ describe("readJson", () => {
       expect([value, typeof reason]).toEqual([undefined, "string"]);
     }
   });
+});
+
+it("a FIFO or a device in the place of a file keeps no reader waiting", () => {
+  const dir = folder();
+  makeFifo(join(dir, "fifo"));
+  for (const path of [join(dir, "fifo"), "/dev/zero", dir]) {
+    expect(readJson(path)).toEqual({ value: undefined, reason: expect.stringContaining("not a plain file") });
+    expect(readText(path)).toBe(undefined);
+  }
 });

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
   linkSync,
   openSync,
@@ -19,6 +20,9 @@ import { throwIfExhausted } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** No fact of ours comes near; a prompt of some MB may be in an intent. */
+const READ_MAX = 256 << 20;
 
 /** Replaces a fact durably. */
 export function replace(path: string, data: string | Uint8Array): void {
@@ -77,7 +81,7 @@ export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; 
 export function readJson<T>(path: string): JsonRead<T> {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readPlain(path);
   } catch (error) {
     throwIfExhausted(error);
     const missing = errno(error) === "ENOENT" || errno(error) === "ENOTDIR";
@@ -141,7 +145,7 @@ function messageOf(error: unknown): string {
 }
 
 /** A text file of ours in a folder that others can change: a link in its place counts as missing. */
-export function readPlain(path: string): string | undefined {
+export function readOwn(path: string): string | undefined {
   try {
     return readFileSync(path, {
       encoding: "utf8",
@@ -156,9 +160,22 @@ export function readPlain(path: string): string | undefined {
 /** A small text file, or undefined when it cannot be read. */
 export function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return readPlain(path);
   } catch (error) {
     throwIfExhausted(error);
     return undefined;
+  }
+}
+
+/** A FIFO or a device in the place of a file must not keep a reader waiting, nor fill its memory. */
+function readPlain(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const file = fstatSync(fd);
+    if (!file.isFile()) throw new Error("not a plain file");
+    if (file.size > READ_MAX) throw new Error(`larger than ${READ_MAX} bytes`);
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
   }
 }

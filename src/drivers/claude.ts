@@ -39,6 +39,7 @@ export const claude: Driver = {
   knownVersions: ["2.1"],
   launch,
   message,
+  echoes: true,
   reader(before = null) {
     const meter = claudeUsage(before);
     let denied = 0;

@@ -139,6 +139,8 @@ export interface Driver {
   launch(request: LaunchRequest): Launch;
   /** A message for a run that was started `interactive`: a whole line of its input, newline included. Absent: it takes none. */
   message?(text: string): string;
+  /** Its stream repeats each message once it has taken it up: a note `message_received`. */
+  readonly echoes?: boolean;
   /** `before`: the `session_use` of the run that this one resumes. */
   reader(before?: SessionUse | null): StreamReader;
   judge(ending: Ending): Judged;

@@ -8,7 +8,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { compareExtent, cutKeeping, type Extent, Growing, place } from "../disk/grow.ts";
 import type { Layout } from "../disk/layout.ts";
 import { takeLock } from "../disk/lock.ts";
-import { readJson, readPlain, replaceFast, replaceKeeping } from "../disk/replace.ts";
+import { readJson, readOwn, replaceFast, replaceKeeping } from "../disk/replace.ts";
 import type { EventLog } from "./engine.ts";
 import {
   emptyProjection,
@@ -143,10 +143,10 @@ export function knownHighest(files: Files): Pick<Projection, "highest" | "cursor
 
 /** What stands before and behind the markers stays as it is. */
 function writeCommunication(path: string, body: string): void {
-  const text = readPlain(path);
+  const text = readOwn(path);
   const aside = `${path}.bak`;
   // A file that lost its end marker was cut off: the last good one tells what stood round it.
-  const frame = frameOf(text) ?? frameOf(readPlain(aside)) ?? { head: unmarked(text), foot: "" };
+  const frame = frameOf(text) ?? frameOf(readOwn(aside)) ?? { head: unmarked(text), foot: "" };
   const next = `${frame.head}${BEGIN}\n${body}${END}\n${frame.foot}`;
   if (next !== text) replaceKeeping(path, next, aside);
 }

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { secretFinder } from "../core/secret-values.ts";
 import { Log } from "./log.ts";
 import { type Hit, search } from "./search.ts";
 import type { Answer, Piece } from "./search-worker.ts";
@@ -58,11 +59,12 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
   }
 }
 
-function* searchHere({ path, index, text, from, to }: Piece, piece: number, signal: AbortSignal): Generator<PieceHit> {
+function* searchHere(given: Piece, piece: number, signal: AbortSignal): Generator<PieceHit> {
+  const { path, index, text, from, to, secrets } = given;
   const log = Log.open(path, index, { type: "stdout", json: false });
   if (log === undefined) return;
   try {
-    for (const hit of search(log, text, from, to)) {
+    for (const hit of search(log, text, from, to, secretFinder(secrets))) {
       if (signal.aborted) return;
       yield { piece, hit };
     }

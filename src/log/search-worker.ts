@@ -1,5 +1,6 @@
 // Searches pieces of logs for search-pool.ts: a piece in, batches of hits out, then `done`.
 import { parentPort } from "node:worker_threads";
+import { type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import { Log } from "./log.ts";
 import { type Hit, search } from "./search.ts";
 
@@ -9,6 +10,8 @@ export interface Piece {
   text: string;
   from: number;
   to: number;
+  /** What must not be seen in a hit. */
+  secrets?: SecretPrints | undefined;
 }
 
 export type Answer = { hits: Hit[] } | { done: true } | { error: string };
@@ -21,7 +24,9 @@ parentPort?.on("message", (piece: Piece) => {
   try {
     log = Log.open(piece.path, piece.index, { type: "stdout", json: false });
     let hits: Hit[] = [];
-    for (const hit of log === undefined ? [] : search(log, piece.text, piece.from, piece.to)) {
+    for (const hit of log === undefined
+      ? []
+      : search(log, piece.text, piece.from, piece.to, secretFinder(piece.secrets))) {
       hits.push(hit);
       if (hits.length < BATCH) continue;
       tell({ hits });

@@ -1,4 +1,5 @@
 /** Finding text in one log: every hit with its line, without holding more than a chunk. */
+import { replaceSpans, type SecretFinder } from "../core/secret-values.ts";
 import { tailStart } from "./lines.ts";
 import type { Log } from "./log.ts";
 import { giveBack, makeScanner } from "./scanner.ts";
@@ -17,8 +18,8 @@ const CHUNK = 1 << 20;
 /** Shown on each side of the text. */
 const CONTEXT = 120;
 
-/** The lines of [from, end) that hold `text`, oldest first, each once. */
-export function* search(log: Log, text: string, from: number, end: number): Generator<Hit> {
+/** The lines of [from, end) that hold `text`, oldest first, each once; without the values that `secrets` knows. */
+export function* search(log: Log, text: string, from: number, end: number, secrets?: SecretFinder): Generator<Hit> {
   const needle = Buffer.from(text);
   if (needle.length === 0 || needle.length > CHUNK / 4) return;
   const scanner = makeScanner(CHUNK);
@@ -28,7 +29,7 @@ export function* search(log: Log, text: string, from: number, end: number): Gene
       if (n < needle.length) return;
       let next: number | undefined;
       for (let hit = scanner.indexOf(needle, 0, n); hit >= 0; ) {
-        const { found, lineEnd } = describe(log, at + hit, needle.length, end);
+        const { found, lineEnd } = describe(log, at + hit, needle.length, end, secrets);
         yield found;
         if (lineEnd - at >= n) {
           next = lineEnd; // A line that goes on behind this chunk: go on behind the line.
@@ -44,13 +45,24 @@ export function* search(log: Log, text: string, from: number, end: number): Gene
   }
 }
 
-function describe(log: Log, hit: number, length: number, end: number): { found: Hit; lineEnd: number } {
+function describe(
+  log: Log,
+  hit: number,
+  length: number,
+  end: number,
+  secrets: SecretFinder | undefined,
+): { found: Hit; lineEnd: number } {
   const offset = tailStart(log.source, hit + 1, 1);
   const lineEnd = behindLine(log, hit, end);
   const before = log.lineAt(offset);
   const from = Math.max(offset, hit - CONTEXT);
-  const bytes = Buffer.alloc(Math.min(lineEnd, hit + length + CONTEXT) - from);
-  log.source.read(bytes, from);
+  const to = Math.min(lineEnd, hit + length + CONTEXT);
+  // A secret that the cut goes through must not leave its other half behind.
+  const margin = secrets?.longest ?? 0;
+  const start = Math.max(offset, from - margin);
+  const wide = Buffer.alloc(Math.min(lineEnd, to + margin) - start);
+  log.source.read(wide, start);
+  const bytes = replaceSpans(wide, secrets?.find(wide) ?? [], from - start, to - start);
   const time = log.timeAt(lineEnd);
   const found = {
     offset,

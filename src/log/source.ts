@@ -42,7 +42,10 @@ export class FileSource implements Source {
   static open(path: string): FileSource | undefined {
     try {
       // Non-blocking: a FIFO at this name must not hang a reader.
-      return new FileSource(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+      const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      if (!fstatSync(fd).isDirectory()) return new FileSource(fd);
+      closeSync(fd); // A folder in the place of a file holds nothing that could be read.
+      return undefined;
     } catch (error) {
       if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return undefined;
       throw error;

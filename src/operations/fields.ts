@@ -3,6 +3,7 @@ import { z } from "zod";
 import { CONFIG_FIELDS, type ConfigKey, configValue } from "../core/config.ts";
 import { parseDuration } from "../core/duration.ts";
 import { MidwatchError } from "../core/errors.ts";
+import { parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";
 
 type Field<Output, Input = string | number> = z.ZodType<Output, Input>;
@@ -10,6 +11,11 @@ type Field<Output, Input = string | number> = z.ZodType<Output, Input>;
 /** "5s" gives 5000. */
 export function duration(about: string): Field<number> {
   return z.union([z.string(), z.number()]).transform(plain(parseDuration)).describe(about).meta({ value: "DURATION" });
+}
+
+/** "500M" gives bytes. */
+export function size(about: string): Field<number> {
+  return z.union([z.string(), z.number()]).transform(plain(parseSize)).describe(about).meta({ value: "SIZE" });
 }
 
 /** "10m" (ago) or an RFC 3339 time gives epoch ms. */

@@ -1,8 +1,10 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
 import { archive, restore } from "./archive.ts";
+import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
 import { demo } from "./demo.ts";
+import { diff } from "./diff.ts";
 import { doctor } from "./doctor.ts";
 import { event } from "./event.ts";
 import { events } from "./events.ts";
@@ -12,11 +14,13 @@ import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
+import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
 import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
 import { search } from "./search.ts";
+import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
 import { stop } from "./stop.ts";
@@ -32,9 +36,13 @@ export const operations: readonly Operation[] = [
   ls,
   show,
   logs,
+  diff,
   wait,
   stop,
   restart,
+  send,
+  messages,
+  attach,
   task,
   tasks,
   progress,
@@ -52,6 +60,7 @@ export const operations: readonly Operation[] = [
   restore,
   ...jsonl,
   reap,
+  prune,
   doctor,
   demo,
   version,

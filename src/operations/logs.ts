@@ -1,8 +1,9 @@
 import { z } from "zod";
+import type { Maskers } from "../agent/maskers.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseTaskId } from "../core/ids.ts";
-import { maskText, maskValue } from "../core/mask.ts";
-import type { LogItem, LogRecord } from "../fleet.ts";
+import type { Activity, LogItem, LogRecord } from "../fleet.ts";
+import { activityText } from "./activity.ts";
 import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Context, type Operation, operation } from "./operation.ts";
@@ -12,75 +13,105 @@ const LINES = 100;
 export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array | LogRecord>({
   name: "logs",
   summary: "Read what an agent printed",
-  details: `The last ${LINES} lines by default. --raw gives exactly the bytes the agent printed, from the first to the last.`,
+  details: `The last ${LINES} lines by default. --raw gives exactly the bytes the agent printed, from the first to the last. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
   positionals: ["agent"],
   input: inputOf(),
   changes: false,
   examples: [
     "midwatch logs build-1",
     "midwatch logs -f build-1",
+    "midwatch logs -f --pretty fix-1",
     "midwatch logs --raw build-1 > copy",
     "midwatch logs --stderr -n 20 build-1",
     "midwatch logs --grep ERROR -n 10 build-1",
     "midwatch logs --task TASK-20261115-190000-1a2b3c4d",
   ],
-  run: (context, { agent, task, raw, since, mask, lines: asked, ...rest }) => {
+  run: (context, { agent, task, raw, pretty, since, mask, lines: asked, ...rest }) => {
     const workspace = workspaceOf(context);
+    const hide = mask ? workspace.maskers() : undefined;
     const whole = raw || rest.offset !== undefined || since !== undefined;
     const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
     if (task !== undefined) {
-      if (agent !== undefined || raw || rest.follow || rest.run !== undefined) {
+      if (agent !== undefined || raw || pretty || rest.follow || rest.run !== undefined) {
         throw new MidwatchError(
           "USAGE",
           "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
           {
-            hint: "Leave out the agent, --raw, --follow and --run.",
+            hint: "Leave out the agent, --raw, --pretty, --follow and --run.",
           },
         );
       }
-      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines, mask);
+      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines, hide);
     }
+    if (pretty && (raw || context.json))
+      throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
+        hint: "Leave one of them out.",
+      });
+    if (pretty) return prettyLines(workspace.activities(agent, options, hide));
     if (raw) return workspace.logBytes(agent, options);
-    return context.json
-      ? recordsOf(workspace.logRecords(agent, options), mask)
-      : linesOf(workspace.log(agent, options), mask);
+    const items = workspace.log(agent, options);
+    return context.json ? recordsOf(context, items, hide) : linesOf(context, items, hide);
   },
 });
 
+/** Undefined: nothing is hidden. */
+type Hide = Maskers | undefined;
+
 /** The lines as they are; an unfinished one gets no newline. */
-async function* linesOf(items: AsyncIterable<LogItem>, mask: boolean): AsyncGenerator<Uint8Array> {
-  for await (const { raw } of items)
-    yield Buffer.concat(raw.whole ? [shown(raw.bytes, mask), NEWLINE] : [shown(raw.bytes, mask)]);
+async function* linesOf(context: Context, items: AsyncIterable<LogItem>, hide: Hide): AsyncGenerator<Uint8Array> {
+  for await (const item of items) {
+    const bytes = hide?.line(item) ?? item.raw.bytes;
+    yield Buffer.concat(item.raw.whole ? [bytes, NEWLINE] : [bytes]);
+  }
+  tell(context, hide);
 }
 
-async function* recordsOf(records: AsyncIterable<LogRecord>, mask: boolean): AsyncGenerator<LogRecord> {
-  for await (const record of records) yield mask ? (maskValue(record) as LogRecord) : record;
+/** What was said and done, without what only programs want to know. */
+export async function* prettyLines(activities: AsyncIterable<Activity>): AsyncGenerator<Uint8Array> {
+  for await (const activity of activities) {
+    const text = activityText(activity);
+    if (text !== undefined) yield Buffer.from(`${text}\n`);
+  }
 }
 
-/** A line that has nothing to hide stays byte for byte as it is, also when it is not UTF-8. */
-function shown(bytes: Buffer, mask: boolean): Buffer {
-  if (!mask) return bytes;
-  const text = bytes.toString("latin1");
-  const masked = maskText(text);
-  return masked === text ? bytes : Buffer.from(masked, "latin1");
+async function* recordsOf(context: Context, items: AsyncIterable<LogItem>, hide: Hide): AsyncGenerator<LogRecord> {
+  for await (const item of items) {
+    const record = hide === undefined ? item.record : hide.record(item);
+    if (record !== undefined) yield record;
+  }
+  tell(context, hide);
+}
+
+function tell(context: Context, hide: Hide): void {
+  const count = hide?.count ?? 0;
+  if (count > 0) context.notice(`${count} ${count === 1 ? "secret" : "secrets"} masked (--no-mask shows them)`);
 }
 const NEWLINE = Buffer.from("\n");
 
 /** Lines of several agents, each with its name; the last N of all. */
 async function* taskLines(
   context: Context,
-  items: AsyncIterable<LogItem & { agent: AgentId }>,
+  items: AsyncIterable<LogItem>,
   most: number | undefined,
-  mask: boolean,
+  hide: Hide,
 ): AsyncGenerator<Uint8Array | LogRecord> {
-  const last: (Uint8Array | LogRecord)[] = [];
-  for await (const { agent, run, record, raw } of items) {
-    if (!context.json) last.push(Buffer.concat([Buffer.from(`${agent}  `), shown(raw.bytes, mask), NEWLINE]));
-    else if (record !== undefined) last.push(withAgent(agent, run, mask ? (maskValue(record) as LogRecord) : record));
-    if (most === undefined) yield* last.splice(0);
+  const last: LogItem[] = [];
+  const shown = function* (some: readonly LogItem[]): Generator<Uint8Array | LogRecord> {
+    for (const item of some) {
+      const record = hide === undefined ? item.record : context.json ? hide.record(item) : undefined;
+      if (!context.json)
+        yield Buffer.concat([Buffer.from(`${item.agent}  `), hide?.line(item) ?? item.raw.bytes, NEWLINE]);
+      else if (record !== undefined) yield withAgent(item.agent, item.run, record);
+    }
+  };
+  for await (const item of items) {
+    // The bytes of a line are valid until the next one is asked for.
+    last.push({ ...item, raw: { ...item.raw, bytes: Buffer.from(item.raw.bytes) } });
+    if (most === undefined) yield* shown(last.splice(0));
     else if (last.length > most) last.shift();
   }
-  yield* last;
+  yield* shown(last);
+  tell(context, hide);
 }
 
 function withAgent(agent: AgentId, run: number, record: LogRecord): LogRecord & { agent: AgentId; run: number } {
@@ -103,6 +134,7 @@ function inputOf() {
       .optional(),
     since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
     raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
+    pretty: z.boolean().describe("What it said and did, as its driver reads the lines").default(false),
     mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
     stderr: z.boolean().describe("What it printed to stderr").default(false),
     run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),

@@ -14,6 +14,8 @@ export interface Context {
   workspace: string | undefined;
   /** The caller wants records, not text. */
   json: boolean;
+  /** A person looks at the answer on a terminal. */
+  terminal: boolean;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */

@@ -1,31 +1,66 @@
 import { z } from "zod";
+import type { FailureRecord, ReapRecord } from "../fleet.ts";
 import { duration } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
-import { table } from "./render.ts";
+import { age, table } from "./render.ts";
 
 export const reap: Operation = operation({
   name: "reap",
-  summary: "Settle runs that nobody finished, and list those that lost their keeper",
+  summary: "Finish what nobody finished: states, cleanups, archives; list runs that lost their keeper",
   details:
-    "Reads every run of the workspace. A lost run that is still alive is only listed; --lost ends it with proof.",
+    "Reads every run of the workspace, settles what has ended, tries failed cleanups again and archives logs that are older than archive_after. A lost run that is still alive is only listed; --lost ends it with proof. --failed lists what could not be cleaned up.",
   positionals: [],
   input: z.strictObject({
     dry_run: z.boolean().describe("Only say what would be done").default(false),
     lost: z.boolean().describe("End lost runs that are alive").default(false),
+    failed: z.boolean().describe("Only list the steps of cleanups that failed").default(false),
     grace: duration("Time from the first signal to SIGKILL").optional(),
   }),
   changes: true,
-  examples: ["midwatch reap --dry-run", "midwatch reap --lost"],
-  run: (context, { dry_run, lost, grace }) => workspaceOf(context).reap({ dryRun: dry_run, lost, graceMs: grace }),
-  render: (records) =>
-    records.length === 0
-      ? "Nothing to do."
-      : table([
-          ["AGENT", "RUN", "PHASE", "ALIVE", "ACTION"],
-          ...records.map((one) => [one.agent, String(one.run), one.phase, String(one.alive), one.action]),
-        ]),
+  examples: ["midwatch reap --dry-run", "midwatch reap --lost", "midwatch reap --failed"],
+  run: async (context, { dry_run, lost, failed, grace }): Promise<(ReapRecord | FailureRecord)[]> => {
+    const workspace = workspaceOf(context);
+    return failed ? workspace.failures() : await workspace.reap({ dryRun: dry_run, lost, graceMs: grace });
+  },
+  render: (records) => {
+    if (records.length === 0) return "Nothing to do.";
+    const tried = records.filter(isFailure);
+    return tried.length > 0 ? failureTable(tried) : reapTable(records.flatMap((one) => (isFailure(one) ? [] : [one])));
+  },
   next: (records) =>
-    records.some(({ action, alive }) => action === "listed" && alive > 0) ? "midwatch reap --lost" : undefined,
-  exitCode: (records) => (records.some(({ action }) => action === "failed") ? 1 : 0),
+    records.some((one) => !isFailure(one) && one.action === "listed" && one.alive > 0)
+      ? "midwatch reap --lost"
+      : records.some(isFailure)
+        ? "midwatch reap"
+        : undefined,
+  exitCode: (records) => (records.some((one) => !isFailure(one) && one.action === "failed") ? 1 : 0),
 });
+
+function isFailure(record: ReapRecord | FailureRecord): record is FailureRecord {
+  return "tries" in record;
+}
+
+function reapTable(records: readonly ReapRecord[]): string {
+  const rows = records.map(({ agent, run, phase, alive, action, path, error }) => [
+    agent,
+    String(run),
+    phase,
+    String(alive),
+    action,
+    [path, error].filter(Boolean).join(": "),
+  ]);
+  return table([["AGENT", "RUN", "PHASE", "ALIVE", "ACTION", "FILE"], ...rows]);
+}
+
+function failureTable(records: readonly FailureRecord[]): string {
+  const rows = records.map(({ agent, run, step, tries, since, path, error }) => [
+    agent,
+    String(run),
+    step,
+    String(tries),
+    age(since),
+    `${path}: ${error}`,
+  ]);
+  return table([["AGENT", "RUN", "STEP", "TRIES", "SINCE", "FILE"], ...rows]);
+}

@@ -93,6 +93,7 @@ export function receipt(report: Report, options: RenderOptions): string {
   for (const { action } of report.files) counts.set(action, (counts.get(action) ?? 0) + 1);
   const files = [...counts].filter(([action]) => action !== "missing").map(([action, n]) => `${n} ${action}`);
   if (files.length > 0) lines.push(`  files      ${files.join(", ")}, ${formatSize(report.freed_bytes)} freed`);
+  if (report.worktree) lines.push(`  worktree   ${report.worktree.action}: ${report.worktree.why}`);
   for (const { path, error } of report.files)
     if (error) lines.push(paint(`  failed     ${path}: ${error}`, "red", options));
   return lines.join("\n");

@@ -52,11 +52,25 @@ const input = z.strictObject({
     .meta({ value: "FILE" })
     .optional(),
   env_file: z.string().describe("NAME=value lines for the agent's environment").meta({ value: "FILE" }).optional(),
+  worktree: z
+    .boolean()
+    .describe("Give it a git worktree and branch of its own, from the commit that its working folder has checked out")
+    .default(false),
+  branch: z
+    .string()
+    .min(1)
+    .describe("With --worktree (and implying it): the name of the new branch (midwatch/<agent>)")
+    .meta({ value: "NAME" })
+    .optional(),
   each: z
     .string()
     .describe("A prompt a line: an agent for each (`-` reads them from the input)")
     .meta({ value: "FILE" })
     .optional(),
+  interactive: z
+    .boolean()
+    .describe("Keep its input open for `midwatch send`; the prompt is the first message")
+    .default(false),
   queue: z
     .boolean()
     .describe("Wait for room under --max-running; `midwatch up` or any `midwatch wait` starts it")
@@ -98,7 +112,7 @@ export const run: Operation = operation({
   name: "run",
   summary: "Start an agent under a keeper and return at once",
   details:
-    "Give a prompt for an agent CLI, or any command behind --. The agent's output goes to a file, not through a pipe: nothing is lost when midwatch, the terminal or the login ends. The agent goes on until it ends by itself or is stopped. A prompt reaches the CLI by its input, never through its arguments, with the task round it.",
+    "Give a prompt for an agent CLI, or any command behind --. The agent's output goes to a file, not through a pipe: nothing is lost when midwatch, the terminal or the login ends. The agent goes on until it ends by itself or is stopped. A prompt reaches the CLI by its input, never through its arguments, with the task round it. With --worktree it works in .agent-workspace/worktrees/<agent> and not in your files; what you have not committed is not there (worktree_copy and worktree_setup in midwatch.config.json bring files and packages). `midwatch diff ID` shows what it changed.",
   positionals: ["prompt"],
   passthrough: "command",
   input,
@@ -109,6 +123,8 @@ export const run: Operation = operation({
     "midwatch run -- make test",
     "midwatch run --each prompts.txt --queue --wait --max-running 4",
     "midwatch run --wait -- ./build.sh",
+    'midwatch run --worktree "port the parser"',
+    'midwatch run --interactive "wait for my messages"',
   ],
   run: (context, given) => begin(context, given),
   render: (item, options) =>
@@ -156,7 +172,7 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
   };
   const prompts = given.each === undefined ? [given.prompt] : readPrompts(context, given);
   const all = prompts.map((prompt) => optionsOf(context, given, prompt));
-  for (const options of all) checkRun(options, context);
+  for (const options of all) await checkRun(options, context);
   const workspace = workspaceOf(context, { make: true, config, fallbackDir: fallback_dir });
   if (workspace.usedFallback)
     context.notice(`the usual workspace cannot be written; using ${workspace.root} for this run`);
@@ -175,14 +191,24 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
 }
 
 function optionsOf(context: Context, given: Given, prompt: string | undefined): StartOptions {
-  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue, journal } = given;
+  const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue, interactive } =
+    given;
+  if (given.branch !== undefined && given.each !== undefined)
+    throw new MidwatchError("USAGE", "--branch names the branch of one agent; --each starts several.", {
+      hint: "Use --worktree: each agent gets a branch of its own.",
+    });
   const driver =
-    given.driver ?? (prompt === undefined ? "command" : command.length > 0 ? both() : presentDriver(context.env));
+    given.driver ??
+    (prompt === undefined || (interactive && command.length > 0)
+      ? "command"
+      : command.length > 0
+        ? both()
+        : presentDriver(context.env));
   if (prompt === undefined && command.length === 0)
     throw new MidwatchError("USAGE", "There is nothing to run.", {
       hint: "Give a prompt, or a command behind --: midwatch run -- make test",
     });
-  if (driver === "command" && prompt !== undefined) both();
+  if (driver === "command" && prompt !== undefined && !(interactive && command.length > 0)) both();
   if (driver !== "command" && prompt === undefined)
     throw new MidwatchError("USAGE", `The driver ${driver} needs a prompt.`, {
       hint: `midwatch run --driver ${driver} "what it should do"`,
@@ -193,7 +219,8 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     prompt,
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
-    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, journal },
+    ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, interactive },
+    ...{ worktree: given.worktree, branch: given.branch, journal: given.journal },
   };
 }
 

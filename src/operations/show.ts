@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatSize } from "../core/size.ts";
-import type { ChildRecord, Tokens } from "../core/types.ts";
+import type { ChildRecord, Tokens, WorktreeState } from "../core/types.ts";
 import { agentRef } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -21,14 +21,25 @@ function tree(children: readonly ChildRecord[], indent = "  "): string[] {
   ]);
 }
 
+function branchLine({ branch, dirty, commits }: WorktreeState): string {
+  if (dirty === null || commits === null) return `${branch}, gone or not readable`;
+  return `${branch}, ${commits} ${commits === 1 ? "commit" : "commits"}, ${dirty ? "uncommitted changes" : "clean"}`;
+}
+
 export const show: Operation = operation({
   name: "show",
   summary: "Show one agent: state, runs and files",
   positionals: ["agent"],
-  input: z.strictObject({ agent: agentRef().optional() }),
+  input: z.strictObject({
+    agent: agentRef().optional(),
+    files: z.boolean().describe("Every file that is kept for it (JSON has them always)").default(false),
+  }),
   changes: false,
-  examples: ["midwatch show build-1", "midwatch show build-1 --json | jq .exit"],
-  run: (context, { agent }) => workspaceOf(context).show(agent),
+  examples: ["midwatch show build-1", "midwatch show --files build-1", "midwatch show build-1 --json | jq .exit"],
+  run: async (context, { agent, files }) => {
+    const record = await workspaceOf(context).show(agent);
+    return context.json || files ? record : { ...record, files: [] };
+  },
   render: (record, options) => {
     const lines: [string, string][] = [
       ["agent", record.agent],
@@ -40,6 +51,7 @@ export const show: Operation = operation({
       ["output", `${formatSize(record.bytes)}, last ${age(record.last_output_at)} ago`],
       ["log", record.log],
     ];
+    if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     if (record.reason) lines.splice(3, 0, ["why", record.reason]);
     if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record.tokens, record.cost_usd)]);
     if (record.parent) lines.splice(2, 0, ["parent", record.parent]);
@@ -47,8 +59,20 @@ export const show: Operation = operation({
     for (const one of record.runs.length > 1 ? record.runs : []) {
       lines.push([`run ${one.run}`, `${one.outcome ?? one.phase}, ${formatSize(one.bytes)}, ${one.log}`]);
     }
+    for (const { path, error } of record.cleanup_failures) lines.push(["failed", `${path}: ${error}`]);
+    const files = record.files.map(({ kind, bytes, created_at, path, sha256 }) => [
+      kind,
+      created_at === null ? "-" : formatSize(bytes ?? 0),
+      created_at === null ? "-" : age(created_at),
+      sha256?.slice(0, 12) ?? "-",
+      path,
+    ]);
     const below = tree(record.children);
-    return [table(lines), ...(below.length > 0 ? ["started", ...below] : [])].join("\n");
+    return [
+      table(lines),
+      ...(below.length > 0 ? ["started", ...below] : []),
+      ...(files.length > 0 ? ["", table([["KIND", "SIZE", "AGE", "SHA256", "PATH"], ...files])] : []),
+    ].join("\n");
   },
   next: (record) =>
     record.phase === "running"

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MidwatchError } from "../core/errors.ts";
 import { duration } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -18,13 +19,25 @@ export const stop: Operation = operation({
       .meta({ value: "ID" }),
     tree: z.boolean().describe("Agents that they started too, those first").default(false),
     grace: duration("Time from the first signal to SIGKILL; 0 kills at once (5s)").optional(),
-    purge: z.boolean().describe("Delete log and other files afterwards").default(false),
+    purge: z
+      .boolean()
+      .describe("Delete log and other files afterwards, and a worktree that holds no work of its own")
+      .default(false),
+    rescue: z
+      .boolean()
+      .describe("With --purge: commit what is only in its worktree to midwatch/rescue/<agent>, then remove it")
+      .default(false),
     reason: z.string().max(1000).describe("Why; kept with the run").optional(),
   }),
   changes: true,
   examples: ["midwatch stop build-1", "midwatch stop --grace 0 build-1 test-1", "midwatch stop --tree lead-1"],
-  run: (context, { agents, tree, grace, purge, reason }) =>
-    workspaceOf(context).stop(agents, { tree, graceMs: grace, purge, reason }),
+  run: (context, { agents, tree, grace, purge, rescue, reason }) => {
+    if (rescue && !purge)
+      throw new MidwatchError("USAGE", "--rescue goes with --purge: without it a worktree stays as it is.", {
+        hint: "midwatch stop --purge --rescue ID",
+      });
+    return workspaceOf(context).stop(agents, { tree, graceMs: grace, purge, rescue, reason });
+  },
   render: (reports, options) => reports.map((report) => receipt(report, options)).join("\n"),
   exitCode: (reports) => (reports.every(({ verified }) => verified) ? 0 : 1),
 });

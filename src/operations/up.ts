@@ -21,11 +21,18 @@ export const up: Operation = operation({
     using workspace = workspaceOf(context, { make: true, config });
     yield* workspace.keepHouse({ once, signal: context.signal, tell: (text) => context.notice(text) });
   },
-  render: ({ started, stopped, term }) =>
+  render: ({ started, stopped, archived, deleted, problem, term }) =>
     [
-      started === 0 && stopped.length === 0 ? (term === null ? "stands by" : `leads (term ${term})`) : "",
+      started + stopped.length + archived + deleted > 0 || problem !== null
+        ? ""
+        : term === null
+          ? "stands by"
+          : `leads (term ${term})`,
       started > 0 ? `started ${started} from the queue` : "",
       ...stopped.map((agent) => `stopped ${agent}`),
+      archived > 0 ? `archived the logs of ${archived}` : "",
+      deleted > 0 ? `deleted ${deleted} from the trash` : "",
+      problem ?? "",
     ]
       .filter(Boolean)
       .join("\n"),

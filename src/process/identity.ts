@@ -3,7 +3,7 @@
  * namespace. A keeper is recognised by boot, namespace, pid, start time and the run's nonce in its command line; without a
  * full match no signal is sent.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { throwIfExhausted } from "../core/errors.ts";
 import type { ProcessIdentity } from "../core/types.ts";
 
@@ -110,6 +110,31 @@ function parentOf(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+export function childrenOf(parent: number): number[] {
+  return pids().filter((pid) => parentOf(pid) === parent);
+}
+
+/** Processes whose working folder is `folder` or below it. */
+export function processesIn(folder: string): ProcessFacts[] {
+  return pids().flatMap((pid) => {
+    let cwd: string;
+    try {
+      cwd = readlinkSync(`/proc/${pid}/cwd`);
+    } catch (error) {
+      throwIfExhausted(error);
+      return []; // It has ended, or is another user's.
+    }
+    if (cwd !== folder && !cwd.startsWith(`${folder}/`)) return [];
+    return readProcess(pid) ?? [];
+  });
+}
+
+function pids(): number[] {
+  return readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
 }
 
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */

@@ -1,7 +1,7 @@
 /** Starting a keeper and talking to it. What it does afterwards is in its facts; nobody here waits for it. */
 import { spawn, spawnSync } from "node:child_process";
 import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors.ts";
-import type { Member, StartFact } from "../core/types.ts";
+import type { Member, ProcessIdentity, StartFact } from "../core/types.ts";
 import { withoutOuterRun } from "./environment.ts";
 import { keeperBinary } from "./keeper-binary.ts";
 
@@ -87,11 +87,13 @@ function noAnswer(text: string, cause?: Error): MidwatchError {
   );
 }
 
+export type Scanned = Member & ProcessIdentity;
+
 /**
  * The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. Null when
  * the look itself failed: that is not nobody.
  */
-export function scanMembers(root: string, runs: readonly { nonce: string; dir: string }[]): (Member[] | null)[] {
+export function scanMembers(root: string, runs: readonly { nonce: string; dir: string }[]): (Scanned[] | null)[] {
   if (runs.length === 0) return [];
   const scan = spawnSync(keeperBinary().path, ["scan", ...runs.map(({ nonce, dir }) => `${nonce}=${dir}`)], {
     encoding: "utf8",
@@ -102,8 +104,8 @@ export function scanMembers(root: string, runs: readonly { nonce: string; dir: s
   throwIfExhausted(scan.error);
   const lines = scan.status === 0 ? scan.stdout.split("\n") : [];
   return runs.map((_, i) => {
-    const { members } = JSON.parse(lines[i] || '{"members":null}') as { members: Member[] | null };
-    return members?.map(({ pid, name }) => ({ pid, name })) ?? null;
+    const { members } = JSON.parse(lines[i] || '{"members":null}') as { members: Scanned[] | null };
+    return members;
   });
 }
 

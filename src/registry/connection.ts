@@ -21,6 +21,7 @@ export interface OpenOptions {
 /** Above this the whole-file check would be felt at each start; a fault then shows when the bad page is met. */
 const CHECK_MAX_BYTES = 16 * 1024 * 1024;
 const BUSY_MS = 2000;
+const MAKING_MS = 200;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
 export class Connection {
@@ -118,6 +119,7 @@ function connect(path: string, readOnly: boolean): DatabaseSync {
 
 /** False for bytes that are not a database or do not hold together; any other trouble is thrown. */
 function isSound(db: DatabaseSync, path: string): boolean {
+  if (isCutToNothing(path)) return false;
   try {
     schemaVersion(db);
     if (statSync(path).size > CHECK_MAX_BYTES) return true;
@@ -126,6 +128,17 @@ function isSound(db: DatabaseSync, path: string): boolean {
     if (isCorrupt(error)) return false;
     throw error;
   }
+}
+
+/**
+ * SQLite takes a file of 0 bytes for a new database and would wait for ever for those who have it open as the old one. While a
+ * database is being made it has no -shm; a moment's patience is for a new one beside the -shm of one that was deleted.
+ */
+function isCutToNothing(path: string): boolean {
+  const look = (): boolean => statSync(path, { throwIfNoEntry: false })?.size === 0 && existsSync(`${path}-shm`);
+  if (!look()) return false;
+  Atomics.wait(clock, 0, 0, MAKING_MS);
+  return look();
 }
 
 /**
@@ -187,8 +200,12 @@ function busyFault(path: string, busyMs: number, cause: unknown): MidwatchError 
   });
 }
 
+function extendedCode(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+}
+
 function primaryCode(error: unknown): number {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  return extendedCode(error) & 0xff;
 }
 
 /** SQLITE_BUSY, SQLITE_LOCKED. */
@@ -196,9 +213,9 @@ function isBusy(error: unknown): boolean {
   return primaryCode(error) === 5 || primaryCode(error) === 6;
 }
 
-/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+/** SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_IOERR_SHORT_READ: the file is shorter than it says. */
 function isCorrupt(error: unknown): boolean {
-  return primaryCode(error) === 11 || primaryCode(error) === 26;
+  return primaryCode(error) === 11 || primaryCode(error) === 26 || extendedCode(error) === 522;
 }
 
 /** SQLITE_CONSTRAINT: a key that exists. */
@@ -219,7 +236,7 @@ function assertDescriptors(): void {
 }
 
 function sqliteFault(error: unknown, path: string): unknown {
-  const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  const extended = extendedCode(error);
   if (isCorrupt(error)) {
     return new MidwatchError("REGISTRY_CORRUPT", `The registry ${path} is damaged.`, {
       hint: "Nothing is lost, it is an index: `midwatch doctor --rebuild` makes it again from the folders.",

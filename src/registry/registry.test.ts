@@ -45,6 +45,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     session: null,
     queued: 0,
     turn_mono_ms: null,
+    archive_from: null,
     ...more,
   };
 }

@@ -44,6 +44,13 @@ export interface Contents {
   reports?: readonly ReportRow[];
 }
 
+export interface ArchiveDue {
+  task: TaskId;
+  agent: AgentId;
+  run: number;
+  newest: boolean;
+}
+
 /** A lost run counts while one of its processes was seen alive. The first term is the one of the index runs_live, word for word. */
 const LIVE = `(runs.phase NOT IN ('drained', 'archived', 'launch_failed')
   AND (runs.phase <> 'lost' OR coalesce(runs.alive, '[]') <> '[]'))`;
@@ -94,6 +101,12 @@ export class Registry {
       else this.#put("agents", agent);
       this.#insert("runs", run, `${run.agent}.${run.run}`);
     });
+  }
+
+  /** A launch that takes its time (a worktree, its setup) is not given up while its launcher says that it lives. */
+  stillLaunching(agent: AgentId, run: number): void {
+    const sql = "UPDATE runs SET created_mono_ms = ? WHERE agent = ? AND run = ? AND phase = 'intended'";
+    this.#connection.write(() => this.#run(sql, monoMs(), agent, run));
   }
 
   putRun(row: RunRow, agent?: AgentRow): void {
@@ -147,6 +160,42 @@ export class Registry {
     });
   }
 
+  /** Runs with plain logs from before this time, oldest first. */
+  archiveDue(before: string, most: number): ArchiveDue[] {
+    const sql = `SELECT agents.task, runs.agent, runs.run, ${NEWEST} AS newest FROM runs JOIN agents ON agents.id = runs.agent
+      WHERE runs.archive_from <= ? ORDER BY runs.archive_from LIMIT ?`;
+    return this.#all(sql, before, most).map(({ task, agent, run, newest }) => ({
+      task: task as TaskId,
+      agent: agent as AgentId,
+      run: Number(run),
+      newest: newest === 1,
+    }));
+  }
+
+  /**
+   * Takes agents out, and the task too when asked; false, and nothing is changed, when one of its agents has been started since.
+   * After that no new run finds the task.
+   */
+  takeOut(task: TaskId, agents: readonly AgentId[], whole: boolean): boolean {
+    return this.#connection.write(() => {
+      const of = "SELECT runs.agent FROM runs JOIN agents ON agents.id = runs.agent WHERE agents.task = ?";
+      const live = new Set(this.#all(`${of} AND ${LIVE}`, task).map((row) => row["agent"]));
+      const others = this.#all(of, task).some((row) => !agents.includes(row["agent"] as AgentId));
+      if (agents.some((agent) => live.has(agent)) || (whole && others)) return false;
+      for (const agent of agents) {
+        for (const table of ["runs", "files", "reports"]) this.#run(`DELETE FROM ${table} WHERE agent = ?`, agent);
+        this.#run("DELETE FROM agents WHERE id = ?", agent);
+      }
+      if (whole) this.#run("DELETE FROM tasks WHERE id = ?", task);
+      return true;
+    });
+  }
+
+  /** Puts rows that were read from the folders beside those that are here. */
+  putBack(contents: Contents): void {
+    this.#connection.write(() => this.#putContents(contents));
+  }
+
   /** Removes a reserved run whose folder never came to be, and its agent when no run is left. */
   deleteRun(agent: AgentId, run: number): void {
     this.#connection.write(() => {
@@ -173,12 +222,8 @@ export class Registry {
         keepSince,
       );
       this.#run("DELETE FROM tasks WHERE created_at < ?", keepSince);
-      this.#putAll("tasks", contents.tasks);
-      this.#putAll("agents", contents.agents);
-      this.#putAll("runs", contents.runs);
-      this.#putAll("files", contents.files ?? []);
       this.#run("DELETE FROM reports");
-      this.#putAll("reports", contents.reports ?? []);
+      this.#putContents(contents);
       this.#run("INSERT OR REPLACE INTO meta (key, value) VALUES ('built_at', ?)", iso());
     });
   }
@@ -286,6 +331,11 @@ export class Registry {
 
   #put(table: Table, row: object): void {
     this.#prepare(upsertSql(table)).run(...valuesOf(table, row));
+  }
+
+  #putContents({ tasks, agents, runs, files = [], reports = [] }: Contents): void {
+    for (const [table, rows] of Object.entries({ tasks, agents, runs, files, reports }))
+      this.#putAll(table as Table, rows);
   }
 
   #putAll(table: Table, rows: readonly object[]): void {

@@ -57,6 +57,8 @@ export interface RunRow {
   queued: number;
   /** When its turn came, by the monotonic clock; null for runs that never waited. */
   turn_mono_ms: number | null;
+  /** When the age of its plain log begins to count; null when there is nothing to archive. */
+  archive_from: string | null;
 }
 
 export interface FileRow extends TrackedFile {
@@ -118,6 +120,7 @@ const RUN = [
   "session",
   "queued",
   "turn_mono_ms",
+  "archive_from",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",

@@ -73,6 +73,11 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (agent, kind)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE runs ADD COLUMN archive_from TEXT;
+  UPDATE runs SET archive_from = ended_at WHERE phase = 'drained';
+  CREATE INDEX runs_archive ON runs (archive_from) WHERE archive_from IS NOT NULL;
+  `,
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

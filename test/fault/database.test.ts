@@ -186,6 +186,7 @@ describe("the registry is an index", () => {
   it.each([
     ["garbage in its place", (path: string) => writeFileSync(path, Buffer.alloc(50_000, "garbage"))],
     ["cut to one page", (path: string) => truncateSync(path, 4096)],
+    ["cut to nothing", (path: string) => truncateSync(path, 0)],
     ["a page overwritten", (path: string) => writeFileSync(path, Buffer.alloc(5000, 7), { flag: "r+" })],
   ])("R-004.23: midwatch.db with %s is noticed and made again, also by a process that had it open", async (_, harm) => {
     const at = lab();
@@ -205,6 +206,20 @@ describe("the registry is an index", () => {
     const [report] = await at.workspace.stop([second.agent], { graceMs: 0 });
     expect(report?.verified).toBe(true);
     expect((await at.cli("ls", "--all", "--json")).stdout.trim().split("\n")).toHaveLength(4);
+  });
+
+  it("R-004.23: cut to nothing while another process has it open and does not let go: all commands work", async () => {
+    const at = lab();
+    const record = await at.sh("exec sleep 300");
+    const other = new DatabaseSync(database(at));
+    other.exec("PRAGMA wal_checkpoint(TRUNCATE); BEGIN; SELECT * FROM runs");
+    truncateSync(database(at), 0);
+    expect(JSON.parse((await at.cli("ls", "--json")).stdout)).toMatchObject({ agent: record.agent, phase: "running" });
+    expect((await at.cli("run", "--json", "--", "true")).code).toBe(0);
+    expect((await at.cli("stop", "--grace", "0", record.agent)).code).toBe(0);
+    expect((await at.cli("ls", "--all", "--json")).stdout.trim().split("\n")).toHaveLength(2);
+    other.close();
+    expect(await at.workspace.list({ all: true })).toHaveLength(2);
   });
 
   it("R-004.7: stops by several processes while the registry is made again lose no row", async () => {

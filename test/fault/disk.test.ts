@@ -97,7 +97,7 @@ describe.runIf(mayMount)("a small disk", () => {
       expect(ended).toMatchObject({ outcome: "completed", hold: null });
       expect((await rawLog(workspace, agent)).equals(Buffer.from(numbers(8_000_000)))).toBe(true);
       const events = linesOf(join(workspace.root, "events.log")).map((line) => JSON.parse(line).type);
-      expect(events).toEqual(["agent.held", "agent.resumed"]);
+      expect(events.filter((type) => /held|resumed/.test(type))).toEqual(["agent.held", "agent.resumed"]);
       expect(existsSync(join(workspace.root, task, "runs", agent, "1", "hold.json"))).toBe(false);
     });
 

@@ -20,9 +20,14 @@ function inside(at: Lab, more: Record<string, string> = {}): Workspace {
 }
 
 /** Agent A starts agent B by the command line and then does `rest`. */
-async function family(at: Lab, childTier: Tier, rest: string): Promise<{ a: RunRecord; b: RunRecord }> {
+async function family(
+  at: Lab,
+  childTier: Tier,
+  rest: string,
+  child = '"$CHILD"',
+): Promise<{ a: RunRecord; b: RunRecord }> {
   const started = join(at.folder, "b.json");
-  const run = `"$NODE" "$CLI" run --json --name b --tier ${childTier} -- sh -c "$CHILD"`;
+  const run = `"$NODE" "$CLI" run --json --name b --tier ${childTier} -- sh -c ${child}`;
   const a = await inside(at).run({
     argv: ["sh", "-c", `(${run}) >"${started}.new" && mv "${started}.new" "${started}"; ${rest}`],
     name: "a",
@@ -92,7 +97,7 @@ it.each(COMBINATIONS)(
 
 it.each(["auto", "subreaper"] as const)("stop --tree ends an agent and those it started (tier %s)", async (tier) => {
   const at = lab({ tier });
-  const { a, b } = await family(at, tier, "sleep 300");
+  const { a, b } = await family(at, tier, "sleep 300", "'echo here; exec sleep 300'");
   const stopped = await at.cli("stop", "--tree", "--grace", "300ms", "--json", a.agent);
   const reports = stopped.stdout
     .trim()

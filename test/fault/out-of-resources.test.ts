@@ -68,7 +68,8 @@ async function endAll(at: Lab): Promise<void> {
   await until(() => at.survivors(true).length === 0);
 }
 
-describe("a caller that is out of", () => {
+// Every call is a start of Node, which takes seconds on a loaded machine.
+describe("a caller that is out of", { timeout: 300_000 }, () => {
   const prlimit = spawnSync("prlimit", ["--version"]).status === 0;
   if (!prlimit) console.warn("SKIPPED: out of descriptors: there is no prlimit.");
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { MidwatchError } from "../../src/core/errors.ts";
 import { linkMove, makeFolder, removeFile, removeTree } from "../../src/disk/inside.ts";
+import { pathAttacks } from "../soak/path-attacks.ts";
 import { folder } from "../support/folder.ts";
 
 const ATTEMPTS = 500;
@@ -74,6 +75,13 @@ it("R-004.13: removing trees while a folder in them is swapped for a link hits n
   expect(readdirSync(outside)).toHaveLength(ATTEMPTS);
   expect(seen.get("true")).toBeGreaterThan(0);
 });
+
+// Another seed every day; `npm run soak` does ten thousand. A failure names the seed.
+it("R-004.13: links, swaps, hard links, FIFOs and paths in facts lead stop, archive, restore, prune and reap nowhere (500 rounds)", async () => {
+  const { failures, figures, seed } = await pathAttacks(500, Math.floor(Date.now() / 86_400_000));
+  console.log("path attacks", figures);
+  expect(failures, `seed ${seed}`).toEqual([]);
+}, 600_000);
 
 function makeTree(root: string, outside: string): void {
   try {

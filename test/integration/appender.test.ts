@@ -72,7 +72,9 @@ describe("many records to one file", { timeout: 60_000 }, () => {
         child.on("message", (id) => acknowledged.add(String(id)));
         return child;
       });
-      await new Promise((resolve) => setTimeout(resolve, 250 + round * 20));
+      // However long a busy machine takes to start them.
+      await Promise.all(children.map((child) => once(child, "message")));
+      await new Promise((resolve) => setTimeout(resolve, round * 20));
       for (const child of children) child.kill("SIGKILL");
       await Promise.all(children.map((child) => once(child, "exit")));
     }

@@ -112,6 +112,16 @@ describe("bad input", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
+  it("R-004.13: a link in place of the database is refused and not followed", async () => {
+    const place = folder();
+    const outside = folder();
+    mkdirSync(join(place, ".agent-workspace", "active"), { recursive: true });
+    symlinkSync(join(outside, "theirs.db"), join(place, ".agent-workspace", "midwatch.db"));
+    for (const words of [["run", "--", "true"], ["ls"], ["reap"], ["prune"]])
+      expect(await midwatch(place, words)).toMatchObject({ code: 5, stderr: expect.stringContaining("UNSAFE_PATH") });
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
   it("a prefix that is not unique is answered with what it could be", async () => {
     const place = folder();
     const workspace = workspaceIn(place);

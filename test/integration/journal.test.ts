@@ -154,10 +154,13 @@ ${[3, 4, 5].map((n) => `### Interaction #${n}\n#### A → B\n - How do I start s
     const place = folder();
     await cli(place, "event", "--init-scripts");
     const nasty = `"; touch PWNED; $(touch PWNED) \`touch PWNED\` 'ä→'\n\\n <!-- END COMMUNICATION -->`;
-    expect(spawnSync("scripts/log_event.sh", ["1", "A'\"$(touch PWNED)", "note", nasty], { cwd: place }).status).toBe(
-      0,
-    );
-    expect(spawnSync("scripts/log_event.sh", ["1", "A", "note", "-"], { cwd: place, input: "a\0b" }).status).toBe(0);
+    expect(
+      spawnSync(join(place, "scripts", "log_event.sh"), ["1", "A'\"$(touch PWNED)", "note", nasty], { cwd: place })
+        .status,
+    ).toBe(0);
+    expect(
+      spawnSync(join(place, "scripts", "log_event.sh"), ["1", "A", "note", "-"], { cwd: place, input: "a\0b" }).status,
+    ).toBe(0);
     expect(existsSync(join(place, "PWNED"))).toBe(false);
     const { stored, bad } = await readJournal(root(place));
     expect(bad).toEqual([]);
@@ -322,6 +325,22 @@ describe("event, events, snapshot", () => {
     await log.close();
   });
 
+  it("R-003.9: several that render at once do it one after the other, and it comes to the same", async () => {
+    const { place, log } = journal();
+    const rounds = Array.from({ length: 8 }, async (_, i) => {
+      for (let n = 0; n < 10; n++) {
+        await log.append([event(n, `of ${i}`)]);
+        await snapshotOf(place);
+      }
+    });
+    await Promise.all(rounds);
+    const files = (): string[] => ["communication.md", "archive.md"].map((name) => fileOf(place, name));
+    const made = files();
+    expect(await snapshotOf(place, { rebuild: true })).toMatchObject({ events: 80, recent: 3, archived: 7 });
+    expect(files()).toEqual(made);
+    await log.close();
+  });
+
   it("another journal, another K, a journal that became shorter: everything is made anew", async () => {
     const { place, log, file } = journal();
     for (let n = 1; n <= 6; n++) await log.append([event(n, `c${n}`)]);
@@ -406,6 +425,10 @@ describe("agents in the journal", () => {
       },
       { actor: agent, agent, task, type: "finding", content: "high bug: it leaks", data: { severity: "high" } },
     ]);
+    expect(events.filter(({ type }) => type.startsWith("agent."))).toMatchObject([
+      { type: "agent.started", actor: "midwatch", interaction: 0, agent, task, data: { run: 1 } },
+      { type: "agent.ended", actor: "midwatch", interaction: 0, agent, task, data: { run: 1, outcome: "completed" } },
+    ]);
     expect((await at.raw(agent)).toString()).toContain("refused");
   });
 
@@ -427,6 +450,17 @@ describe("agents in the journal", () => {
     ]);
     await snapshotOf(at.root);
     expect(fileOf(at.root, "communication.md")).toContain("#### turn\n - First.\n#### turn\n - \\## Interaction #9\n");
+  });
+
+  it("R-003.3: what a keeper writes is an event too", async () => {
+    const at = lab({ wall_limit: "200ms", limit_policy: "notify" });
+    const { agent } = await at.sh("sleep 0.8");
+    await at.workspace.wait([agent]);
+    const { stored, bad } = await readJournal(at.root);
+    expect(bad).toEqual([]);
+    expect(stored.map((item) => item.event)).toContainEqual(
+      expect.objectContaining({ type: "agent.limit", agent, v: 1 }),
+    );
   });
 
   it("midwatch up keeps the snapshot up to date", async () => {

@@ -247,7 +247,8 @@ describe("files", () => {
   it("R-002.6, R-002.7: files that are gone already are no failure, and an agent without any can be stopped", async () => {
     const at = lab();
     const record = await at.sh("exec sleep 300");
-    for (const { path } of (await at.workspace.show(record.agent)).files) rmSync(path, { force: true });
+    for (const { path, kind } of (await at.workspace.show(record.agent)).files)
+      if (kind !== "run") rmSync(path, { force: true });
     const [report] = await at.workspace.stop([record.agent], { graceMs: 0, purge: true });
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     expect(report?.files.filter(({ error }) => error !== null)).toEqual([]);

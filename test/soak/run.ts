@@ -13,6 +13,8 @@ import { leaderStops } from "./leader-stops.ts";
 import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { pathAttacks } from "./path-attacks.ts";
+import { pidReuse } from "./pid-reuse.ts";
 import { powerCuts } from "./power-cut.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
@@ -36,6 +38,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   manyProcesses: [manyProcesses, 100],
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
+  pathAttacks: [pathAttacks, 10_000],
+  pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],

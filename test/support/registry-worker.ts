@@ -14,7 +14,15 @@ function insert(registry: Registry, id: string): void {
   const none = { outcome: null, guarantee: null, verdict: null, alive: null, hold: null, pid: null, keeper_pid: null };
   const later = { last_output_at: null, started_at: null, ended_at: null, exit_code: null, exit_signal: null };
   const run = { agent, run: 1, nonce: newNonce(), phase: "running", log: "/x", bytes: 0, created_at } as const;
-  const unset = { tokens: null, cost_usd: null, reason: null, session: null, queued: 0, turn_mono_ms: null };
+  const unset = {
+    tokens: null,
+    cost_usd: null,
+    reason: null,
+    session: null,
+    queued: 0,
+    turn_mono_ms: null,
+    archive_from: null,
+  };
   const who = { id: agent, task, driver: "command", role: null, name: null, parent: null, depth: 0, created_at };
   registry.insertRun(
     { ...who, model: null, labels: null, capability: null },

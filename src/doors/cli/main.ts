@@ -72,6 +72,7 @@ async function dispatch(
     env: io.env,
     workspace: globals.workspace,
     json: globals.json,
+    terminal: io.stdout.isTTY === true,
     // Asked for only by operations that end when they are told to; see `start`.
     get signal() {
       return AbortSignal.any([out.gone, ...(io.signal === undefined ? [] : [io.signal])]);

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClaimFact, ProcessIdentity } from "../core/types.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import { readJson } from "../disk/replace.ts";
+import { readProcess } from "../process/identity.ts";
+import type { Facts } from "./facts.ts";
+
+const WAIT_MS = 1000;
+
+/** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */
+export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<void> {
+  const keepers = [claim, readJson<ClaimFact>(paths.adopt).value].filter((one) => one !== undefined);
+  const deadline = performance.now() + WAIT_MS;
+  const lives = ({ pid, start_ticks }: ProcessIdentity): boolean => readProcess(pid)?.start_ticks === start_ticks;
+  while (done && keepers.some(lives) && performance.now() < deadline) await sleep(1);
+}
