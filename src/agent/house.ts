@@ -31,14 +31,14 @@ function didSomething({ started, stopped, archived, deleted, problem }: Round): 
 }
 
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
+  if (options.once) return yield* once(context, options);
   const loop = new Loop(context);
-  const refresh = snapshotRounds(context);
+  const rendering = new Beside(snapshotRounds(context));
   const round = async (): Promise<Round> => {
     const done = await loop.round();
-    await refresh();
+    rendering.start();
     return done;
   };
-  if (options.once) return yield* once(context, options, round);
   const { leader_ttl: ttlMs, pause } = context.config;
   const { signal, tell } = options;
   const leader = new Leader(context.engine, { kind: "up", ttlMs, pause, tell, signal });
@@ -57,19 +57,44 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   } catch (error) {
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
+    await rendering.ended();
     await leader.close();
   }
 }
 
-async function* once(
-  context: Context,
-  { tell }: HouseOptions,
-  round: () => Promise<Round>,
-): AsyncGenerator<HouseRecord> {
+/** Work beside the rounds: it may have to wait for a process that stands still, and they must not. */
+class Beside {
+  readonly #act: () => Promise<void>;
+  #running: Promise<void> | undefined;
+  #failed: { error: unknown } | undefined;
+
+  constructor(act: () => Promise<void>) {
+    this.#act = act;
+  }
+
+  /** Begins it unless it is under way. Throws what the last time threw. */
+  start(): void {
+    if (this.#failed !== undefined) throw this.#failed.error;
+    this.#running ??= this.#act()
+      .catch((error: unknown) => {
+        this.#failed = { error };
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  async ended(): Promise<void> {
+    await this.#running;
+  }
+}
+
+async function* once(context: Context, { tell }: HouseOptions): AsyncGenerator<HouseRecord> {
   const { state, holder } = await leadership(context.engine);
   if (state === "held") tell(`${holder} leads and does the rounds.`);
   else {
-    const done = await round();
+    const done = await new Loop(context).round();
+    await snapshotRounds(context)();
     if (didSomething(done)) yield { ...done, term: null };
   }
 }

@@ -76,7 +76,7 @@ export class FileRegisters implements Registers {
     this.#onStep?.("looked", key);
     const mine = rev + 1;
     const path = join(folder, `${mine}.json`);
-    if (!createExclusive(path, `${JSON.stringify(value)}\n`)) return undefined;
+    if (!link(path, value)) return undefined;
     this.#onStep?.("linked", key);
     const names = namesIn(folder);
     const last = newest(names);
@@ -128,6 +128,17 @@ export class FileRegisters implements Registers {
     if (this.#linksWork) return;
     assertHardLinks(this.#layout.root);
     this.#linksWork = true;
+  }
+}
+
+/** False when the number is taken. */
+function link(path: string, value: unknown): boolean {
+  try {
+    return createExclusive(path, `${JSON.stringify(value)}\n`);
+  } catch (error) {
+    // We stood still while others moved on so far that they collected our unfinished file: before its link it had no effect.
+    if (errno(error) !== "ENOENT") throw error;
+    return error instanceof Error && "syscall" in error && error.syscall === "unlink";
   }
 }
 

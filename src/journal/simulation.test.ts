@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { leaseSimulation } from "../../test/soak/lease-simulation.ts";
 
-it("R-003.11, R-003.19: 300 simulated histories of leaders and a consumer, with delays, losses, doubles, stops, sleeps, crashes and clock jumps", {
+it("R-003.11, R-003.19: 300 simulated histories of leaders, a consumer and a projector, with delays, losses, doubles, stops, sleeps, crashes and clock jumps", {
   timeout: 120_000,
 }, async () => {
   const { failures, figures } = await leaseSimulation(300, 1);

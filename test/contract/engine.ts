@@ -43,6 +43,18 @@ export function engineContract(name: string, open: () => Opened): void {
       expect(second?.seq).toBeGreaterThan(first?.seq ?? Number.NaN);
     });
 
+    it("knows where the last lines begin, and whether a cursor is one of this journal", async () => {
+      const { engine, another } = open();
+      expect(await engine.tail(5)).toBeUndefined();
+      await engine.append(Array.from({ length: 20 }, (_, i) => event(String(i))));
+      const tail = contents(await all(engine.read({ after: await engine.tail(5) })));
+      expect(tail.slice(-5)).toEqual(["15", "16", "17", "18", "19"]);
+      expect(await engine.tail(100)).toBeUndefined();
+      const last = (await all(engine.read())).at(-1);
+      expect(await another().holds(last?.next ?? "")).toBe(true);
+      expect(await open().engine.holds(last?.next ?? "")).toBe(false);
+    });
+
     it("gives an id once although it was appended twice", async () => {
       const { engine } = open();
       const once = event("once");

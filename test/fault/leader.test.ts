@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { uuidv7 } from "../../src/core/ids.ts";
+import { layout } from "../../src/disk/layout.ts";
+import { takeLock } from "../../src/disk/lock.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
 import type { Leadership } from "../../src/journal/leader.ts";
 import { leaderStops } from "../soak/leader-stops.ts";
@@ -73,6 +75,18 @@ it.each(["SIGKILL", "SIGSTOP"] as const)(
     expect(first.text()).not.toContain('"term":3');
   },
 );
+
+it("R-003.11: a process that stands still while it renders the snapshot does not hold up the leader's rounds", async () => {
+  const at = lab();
+  const { child } = up(at, "--max-running", "1");
+  await leader(at, child.pid);
+  const lock = await takeLock(layout(at.root).snapshotLock, 10_000); // As one that was stopped in the middle has it.
+  expect(lock).toBeDefined();
+  for (let i = 0; i < 4; i++) await at.workspace.run({ argv: ["true"], queue: true });
+  // Each start needs a round of its own; a round that waits for the lock takes 10 s.
+  await until(async () => (await at.workspace.list()).every(({ phase }) => phase === "drained"), 25_000);
+  lock?.release();
+});
 
 it("R-003.11: `midwatch up` that is told to end gives the lease back, and the other follows", async () => {
   const at = lab();

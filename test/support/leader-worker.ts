@@ -2,6 +2,7 @@
 // time. Told `{ stopAt: STEP }`, it stops itself by SIGSTOP when it comes to that step; told `"end"`, it gives the lease back and ends.
 // It sends how long its longest plain append took.
 import { uuidv7 } from "../../src/core/ids.ts";
+import { iso } from "../../src/core/time.ts";
 import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
@@ -39,7 +40,7 @@ const event = (type: string): JournalEvent => ({
   actor: leader.name,
   type,
   content: "",
-  timestamp: new Date().toISOString(),
+  timestamp: iso(),
 });
 process.send?.({ name: leader.name });
 let told: number | undefined;
