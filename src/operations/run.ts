@@ -44,7 +44,7 @@ const input = z.strictObject({
     .describe("Agent that starts this one; inside a run it is that run's agent")
     .meta({ value: "ID" })
     .optional(),
-  label: z.array(z.string()).describe("A word to find it by; may be given again").meta({ value: "WORD" }).default([]),
+  label: z.array(z.string()).describe("A word to find it by").meta({ value: "WORD" }).default([]),
   cwd: z.string().describe("Working folder of the agent").meta({ value: "DIR" }).optional(),
   stdin: z
     .string()

@@ -9,18 +9,10 @@ export const task: Operation = operation({
   input: z.strictObject({
     description: z.string().trim().min(1).max(100_000).describe("The goal, for people and agents"),
     priority: z.enum(["low", "normal", "high", "urgent"]).describe("How much it matters").optional(),
-    label: z.array(z.string()).describe("A word to find it by; may be given again").meta({ value: "WORD" }).default([]),
-    deliverable: z
-      .array(z.string())
-      .describe("What should exist in the end; may be given again")
-      .meta({ value: "TEXT" })
-      .default([]),
-    constraint: z.array(z.string()).describe("What must hold; may be given again").meta({ value: "TEXT" }).default([]),
-    file: z
-      .array(z.string())
-      .describe("A file worth reading first; may be given again")
-      .meta({ value: "PATH" })
-      .default([]),
+    label: z.array(z.string()).describe("A word to find it by").meta({ value: "WORD" }).default([]),
+    deliverable: z.array(z.string()).describe("What should exist in the end").meta({ value: "TEXT" }).default([]),
+    constraint: z.array(z.string()).describe("What must hold").meta({ value: "TEXT" }).default([]),
+    file: z.array(z.string()).describe("A file worth reading first").meta({ value: "PATH" }).default([]),
     max_agents: z.coerce
       .number()
       .int()

@@ -63,7 +63,8 @@ function about(flag: Flag): string {
   const notes: string[] = [];
   if (flag.required) notes.push("required");
   if (flag.many) notes.push("repeatable");
-  if (flag.standard !== undefined && flag.standard !== false) notes.push(`default ${flag.standard}`);
+  const said = flag.standard !== undefined && flag.standard !== false && String(flag.standard) !== "";
+  if (said) notes.push(`default ${flag.standard}`);
   return notes.length === 0 ? flag.about : `${flag.about} (${notes.join(", ")})`;
 }
 
