@@ -12,6 +12,7 @@ export interface AuditEvent {
   type:
     | "agent.started"
     | "agent.ended"
+    | "agent.limit"
     | "cleanup.archived"
     | "cleanup.deleted"
     | "cleanup.failed"

@@ -5,9 +5,13 @@
 import { existsSync } from "node:fs";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { LimitName, Tokens } from "../core/types.ts";
+import type { IntentFact, LimitName, Tokens } from "../core/types.ts";
+import { placeId } from "../journal/event.ts";
+import { interruptProcess } from "../process/identity.ts";
 import { archiveAged } from "./archive.ts";
+import { audit } from "./audit.ts";
 import { type Context, withReader } from "./context.ts";
+import { isHere } from "./facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { closeIdle } from "./messages.ts";
 import { emptyAged } from "./prune.ts";
@@ -36,6 +40,7 @@ export class Loop {
   readonly #context: Context;
   readonly #lingerMs: number;
   readonly #readings: Readings;
+  readonly #told = new Set<string>();
   #tidyAt = 0;
 
   constructor(context: Context, { lingerMs = LINGER_MS }: { lingerMs?: number } = {}) {
@@ -88,20 +93,41 @@ export class Loop {
   }
 
   /** Tokens and money, as far as the stream tells. */
-  async #passed(one: Observed): Promise<{ reason: string; limit: LimitName } | undefined> {
+  async #passed(one: Observed): Promise<Passed | undefined> {
     const { intent } = one.facts;
-    if (intent?.limit_policy !== "stop" || (intent.limits.tokens === 0 && intent.limits.cost_usd === 0))
-      return undefined;
-    const { limits } = intent;
+    if (!intent || (intent.limits.tokens === 0 && intent.limits.cost_usd === 0)) return undefined;
     const { result } = await this.#readings.read(one, intent.driver);
-    const tokens = total(result.tokens);
-    const cost = result.cost_usd ?? 0;
-    if (limits.tokens > 0 && tokens > limits.tokens)
-      return { limit: "tokens", reason: `${tokens} tokens, at most ${limits.tokens}` };
-    if (limits.cost_usd > 0 && cost > limits.cost_usd)
-      return { limit: "cost", reason: `${cost.toFixed(2)} USD, at most ${limits.cost_usd}` };
+    const passed = limitPassed(intent.limits, total(result.tokens), result.cost_usd ?? 0);
+    if (passed === undefined || intent.limit_policy === "stop") return passed;
+    this.#tell(one, passed, intent.limit_policy === "interrupt");
     return undefined;
   }
+
+  /** Once, as its keeper does for the limits of time; the id is the same for whoever tells it. */
+  #tell({ agent, task, run, facts }: Observed, { limit, reason }: Passed, interrupt: boolean): void {
+    const key = `${agent}.${run}.${limit}`;
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    const content = `passed its ${limit} limit: ${reason}`;
+    audit(this.#context, [
+      { type: "agent.limit", id: placeId("limit", key), content, agent, task, data: { run, limit } },
+    ]);
+    const main = facts.start?.main;
+    if (interrupt && main && isHere(facts)) interruptProcess(main);
+  }
+}
+
+interface Passed {
+  reason: string;
+  limit: LimitName;
+}
+
+function limitPassed(limits: IntentFact["limits"], tokens: number, cost: number): Passed | undefined {
+  if (limits.tokens > 0 && tokens > limits.tokens)
+    return { limit: "tokens", reason: `${tokens} tokens, at most ${limits.tokens}` };
+  if (limits.cost_usd > 0 && cost > limits.cost_usd)
+    return { limit: "cost", reason: `${cost.toFixed(2)} USD, at most ${limits.cost_usd}` };
+  return undefined;
 }
 
 function total(tokens: Tokens | null): number {

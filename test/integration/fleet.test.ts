@@ -123,6 +123,24 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   expect(await workspace.show(agent)).toMatchObject({ outcome: "limit", reason: "passed its cost limit" });
 });
 
+it("with another policy a passed limit is told once, and the agent is interrupted or left alone", async () => {
+  for (const policy of ["interrupt", "notify"] as const) {
+    const at = lab({ token_limit: 100, limit_policy: policy });
+    withEcho(at);
+    const workspace = at.open();
+    const { agent } = await workspace.run({ driver: "echo", prompt: "LINGER" });
+    const loop = workspace.loop();
+    const told = (): number =>
+      lines(readFileSync(join(at.root, "events.log"), "utf8")).filter((line) => line.includes('"agent.limit"')).length;
+    await until(async () => (await loop.round()).stopped.length === 0 && told() > 0, 20_000);
+    await loop.round();
+    expect(told()).toBe(1);
+    if (policy === "interrupt")
+      expect((await workspace.wait([agent]))[0]).toMatchObject({ exit: { signal: "SIGINT" } });
+    else expect(await workspace.show(agent)).toMatchObject({ phase: "running" });
+  }
+});
+
 it("R-000.14: progress and findings are kept, and answered with what the peers said", async () => {
   const at = lab();
   const { task } = at.workspace.task("together");
