@@ -1,0 +1,231 @@
+/**
+ * Every rule of the judge in one table: from which value it is worth a look (`watch`) and from which it is told (`alert`), where
+ * the figure comes from, and how often the rule was right when it fired on labelled runs (docs/watch.md tells how that was
+ * measured). A rule's precision is the confidence of the verdict that rests on it.
+ */
+import type { Verdict } from "../core/types.ts";
+
+export type RuleName =
+  | "never_started"
+  | "trouble"
+  | "failed"
+  | "held"
+  | "no_first_output"
+  | "model_silent"
+  | "tool_silent"
+  | "permission_wait"
+  | "denied"
+  | "repeat"
+  | "cycle"
+  | "again"
+  | "retry"
+  | "same_error"
+  | "error_streak"
+  | "mistakes"
+  | "no_news"
+  | "same_words"
+  | "off_task"
+  | "unproven"
+  | "flood";
+
+export interface Rule {
+  /** What the value counts. */
+  about: string;
+  /** What is said of the agent while the rule stands at `alert`, and at `watch`. */
+  verdict: Verdict;
+  watched: Verdict;
+  watch: number;
+  /** Infinity: never more than a look. */
+  alert: number;
+  source: string;
+  precision: { watch: number; alert: number };
+}
+
+type Told = Pick<Rule, "verdict" | "watched">;
+
+/** A look closer does not yet say anything else of the agent. */
+const STUCK: Told = { verdict: "blocked", watched: "on_track" };
+const SILENT: Told = { verdict: "blocked", watched: "unknown" };
+/** Facts of the run itself, not told from behaviour. */
+const FACT = { watch: 0.95, alert: 0.95 };
+
+/** In the order in which they decide: what the harness knows comes before what behaviour suggests. */
+export const RULES: Readonly<Record<RuleName, Rule>> = {
+  never_started: {
+    about: "the run could not be started",
+    ...SILENT,
+    watch: 1,
+    alert: 1,
+    source: "a fact of the run; 162 of 332 terminal-bench runs had no step",
+    precision: FACT,
+  },
+  trouble: {
+    about:
+      "API troubles in a row that nothing good has followed; one that ends the run, a quota or a bad key counts in full",
+    ...SILENT,
+    watch: 1,
+    alert: 3,
+    source: "no healthy run of 500 showed three in a row",
+    precision: { watch: 0.5, alert: 0.95 },
+  },
+  failed: {
+    about: "the run ended and is not completed",
+    ...SILENT,
+    watch: 1,
+    alert: 1,
+    source: "exit and result together; 95 % of crashed trials failed",
+    precision: FACT,
+  },
+  held: {
+    about: "the run is held, or its process is stopped",
+    ...SILENT,
+    watch: 1,
+    alert: 1,
+    source: "a fact of the run",
+    precision: FACT,
+  },
+  permission_wait: {
+    about: "seconds since it asked for a permission that nobody gave",
+    ...SILENT,
+    watch: 5,
+    alert: 20,
+    source: "nobody answers a headless run by itself",
+    precision: FACT,
+  },
+  no_first_output: {
+    about: "seconds since the start without a line",
+    ...SILENT,
+    watch: 60,
+    alert: 150,
+    source: "CLIs announce themselves within seconds; the longest healthy wait of 3,293 was 138 s",
+    precision: { watch: 0.5, alert: 0.9 },
+  },
+  model_silent: {
+    about: "seconds of silence while it waits for its model, with no work of its own",
+    ...SILENT,
+    watch: 150,
+    alert: 180,
+    source: "healthy waits: p99.9 115 s, longest 138 s of 3,293",
+    precision: { watch: 0.5, alert: 0.9 },
+  },
+  tool_silent: {
+    about: "seconds of silence while a tool runs that does no work",
+    ...SILENT,
+    watch: 600,
+    alert: 1800,
+    source: "SWE-agent gives all of a run's tools 1800 s",
+    precision: { watch: 0.3, alert: 0.7 },
+  },
+  denied: {
+    about: "tool uses denied in a row",
+    ...STUCK,
+    watch: 2,
+    alert: 3,
+    source: "cline and Roo: 3 mistakes",
+    precision: { watch: 0.5, alert: 0.9 },
+  },
+  repeat: {
+    about: "the same call with the same result in a row",
+    ...STUCK,
+    watch: 3,
+    alert: 4,
+    source: "OpenHands 4, opencode 3, cline 3 and 5",
+    precision: { watch: 0.9, alert: 0.96 },
+  },
+  cycle: {
+    about: "rounds of the same 2 to 6 calls with the same results",
+    ...STUCK,
+    watch: 2,
+    alert: 3,
+    source: "OpenHands 3 rounds of 2, gemini-cli 5 rounds of up to 5; tuned",
+    precision: { watch: 0.92, alert: 0.98 },
+  },
+  again: {
+    about: "the same call with the same result among the last 48 steps, since anything was changed",
+    ...STUCK,
+    watch: 3,
+    alert: 4,
+    source: "qwen-code 6 duplicates anywhere; tuned",
+    precision: { watch: 0.96, alert: 0.98 },
+  },
+  retry: {
+    about: "the same failing call with the same error among the last 48 steps",
+    ...STUCK,
+    watch: 3,
+    alert: 4,
+    source: "OpenHands 3; tuned",
+    precision: { watch: 0.91, alert: 0.97 },
+  },
+  same_error: {
+    about: "steps of the last 12 that failed with the same error",
+    ...STUCK,
+    watch: 5,
+    alert: 6,
+    source: "tuned",
+    precision: { watch: 0.82, alert: 0.95 },
+  },
+  error_streak: {
+    about: "failed steps in a row",
+    ...STUCK,
+    watch: 5,
+    alert: 6,
+    source: "cline 6, Roo 3; tuned",
+    precision: { watch: 0.86, alert: 0.89 },
+  },
+  mistakes: {
+    about: "failed steps of the last 20",
+    ...STUCK,
+    watch: 10,
+    alert: 11,
+    source: "more than half; tuned",
+    precision: { watch: 0.88, alert: 0.94 },
+  },
+  no_news: {
+    about: "steps in a row that showed nothing new and changed nothing",
+    ...STUCK,
+    watch: 5,
+    alert: 7,
+    source: "tuned",
+    precision: { watch: 0.94, alert: 0.98 },
+  },
+  same_words: {
+    about: "times that it says the same sentence in one message",
+    ...STUCK,
+    watch: 6,
+    alert: 10,
+    source: "gemini-cli: 10 chunks",
+    precision: { watch: 0.5, alert: 0.8 },
+  },
+  off_task: {
+    about: "steps in a row that share next to no words with the task or with what it led to",
+    verdict: "off_track",
+    watched: "drifting",
+    watch: 3,
+    alert: 6,
+    source: "spliced runs; tuned",
+    precision: { watch: 0.9, alert: 0.95 },
+  },
+  unproven: {
+    about: "it says that it is done, and no tool call of it succeeded",
+    verdict: "unknown",
+    watched: "unknown",
+    watch: 1,
+    alert: Infinity,
+    source: "78 % of 980 Claude Code trials without a tool call failed",
+    precision: { watch: 0.78, alert: 0.78 },
+  },
+  flood: {
+    about: "lines a second",
+    verdict: "unknown",
+    watched: "on_track",
+    watch: 2000,
+    alert: Infinity,
+    source: "20 agents print 50 lines a second each",
+    precision: { watch: 0.5, alert: 0.5 },
+  },
+};
+
+/** Other thresholds than the table's, by rule. */
+export type Thresholds = { readonly [K in RuleName]?: { readonly watch?: number; readonly alert?: number } };
+
+export const RULE_NAMES: readonly RuleName[] = Object.keys(RULES) as RuleName[];

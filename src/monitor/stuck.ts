@@ -1,0 +1,106 @@
+/**
+ * Whether an agent gets on, told from its steps: repeats, cycles, errors and steps that bring nothing new. Values only; which value
+ * is too much is the table's. Memory is bounded by the window and by what `Steps` keeps.
+ */
+import type { RuleName } from "./rules.ts";
+import type { Place, Step } from "./steps.ts";
+
+export interface Measure {
+  rule: RuleName;
+  value: number;
+  seq: Place;
+  quote: string;
+}
+
+const ERROR_WINDOW = 12;
+const MISTAKE_WINDOW = 20;
+const LONGEST_CYCLE = 6;
+/** Enough for the rounds of the longest cycle that the table may ask for. */
+const WINDOW = LONGEST_CYCLE * 8;
+/** Polling gives the same answer by nature: it takes three times as much of it to mean something. */
+const WAITING_WEIGHT = 1 / 3;
+
+export class Stuck {
+  readonly #steps: Step[] = [];
+  #streak = 0;
+  #idle = 0;
+
+  /** What this step brings each rule to. */
+  add(step: Step): Measure[] {
+    this.#steps.push(step);
+    if (this.#steps.length > WINDOW) this.#steps.shift();
+    const weight = step.waits ? WAITING_WEIGHT : 1;
+    this.#streak = step.failed ? this.#streak + 1 : 0;
+    this.#idle = isNews(step) ? 0 : this.#idle + weight;
+    const last = (count: number): Step => this.#steps[Math.max(0, this.#steps.length - count)] ?? step;
+    const measure = (rule: RuleName, value: number, from: Step, quote: string = step.text): Measure => ({
+      rule,
+      value: Math.floor(value),
+      seq: { from: from.seq.from, to: step.seq.to },
+      quote,
+    });
+
+    const row = this.#inRow(step);
+    const cycle = this.#cycle();
+    const alike = this.#steps.filter((other) => same(other, step));
+    const [first = step] = alike;
+    const measures = [
+      measure("repeat", row * weight, last(row)),
+      measure("cycle", cycle.rounds * weight, last(cycle.rounds * cycle.length)),
+      measure("again", this.#again(step) * weight, first),
+      measure("no_news", this.#idle, last(Math.ceil(this.#idle))),
+    ];
+    if (step.failed) {
+      const sameError = this.#steps.slice(-ERROR_WINDOW).filter(({ error }) => error === step.error);
+      const failed = this.#steps.slice(-MISTAKE_WINDOW).filter((other) => other.failed);
+      measures.push(
+        measure("retry", alike.length * weight, first, step.errorText),
+        measure("same_error", sameError.length, sameError[0] ?? step, step.errorText),
+        measure("error_streak", this.#streak, last(this.#streak), step.errorText),
+        measure("mistakes", failed.length, failed[0] ?? step, step.errorText),
+      );
+    }
+    return measures;
+  }
+
+  #inRow(step: Step): number {
+    let count = 0;
+    while (count < this.#steps.length && same(this.#steps[this.#steps.length - 1 - count], step)) count++;
+    return count;
+  }
+
+  /** The most rounds of one cycle at the end of the window. */
+  #cycle(): { rounds: number; length: number } {
+    const count = this.#steps.length;
+    let best = { rounds: 1, length: 1 };
+    for (let length = 2; length <= LONGEST_CYCLE; length++) {
+      let covered = Math.min(length, count);
+      while (covered < count && same(this.#steps[count - 1 - covered], this.#steps[count - 1 - covered + length])) {
+        covered++;
+      }
+      const rounds = Math.floor(covered / length);
+      if (rounds > best.rounds) best = { rounds, length };
+    }
+    return best;
+  }
+
+  /** The same step in the window. After a change it is right to look again, so what lies before the last one does not count. */
+  #again(step: Step): number {
+    let count = 0;
+    for (let at = this.#steps.length - 1; at >= 0; at--) {
+      const other = this.#steps[at];
+      if (other === undefined || other.wrote) break;
+      if (same(other, step)) count++;
+    }
+    return count;
+  }
+}
+
+/** Something that the run had not seen or not done before. */
+export function isNews(step: Step): boolean {
+  return step.wrote || step.changed || step.fresh > 0;
+}
+
+function same(a: Step | undefined, b: Step | undefined): boolean {
+  return a !== undefined && b !== undefined && a.call === b.call && a.result === b.result;
+}

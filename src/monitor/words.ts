@@ -1,0 +1,75 @@
+/**
+ * Whether an agent works on its task, told by words alone: what it says and calls, against the task's own words and against those of
+ * steps that shared some with it before (a task names a class, the class leads to files). It can tell that an agent works on
+ * something else; it cannot tell whether what it does is right. Where either side has too few words of its own it tells nothing.
+ */
+import { COMMON_WORDS } from "./common-words.ts";
+
+/** Below this many words of its own a task says too little to judge by. */
+const RICH_TASK = 6;
+const WINDOW = 5;
+/** Below this many words in the window an agent says too little. */
+const RICH_WINDOW = 15;
+/** Shared words by the root of all words in the window: 3 of 16, 7 of 100. */
+const SHARED = 0.65;
+/** A step teaches its words when it shares at least this with the task. */
+const TEACHES = { words: 2, share: 0.2 };
+const MOST_WORDS = 600;
+const MOST_TEXT = 6000;
+
+export class Words {
+  readonly #known: Set<string>;
+  readonly rich: boolean;
+  readonly #window: Set<string>[] = [];
+  #apart = 0;
+
+  constructor(task: string) {
+    this.#known = wordsOf(task.slice(0, MOST_TEXT * 4), MOST_WORDS);
+    this.rich = this.#known.size >= RICH_TASK;
+  }
+
+  /** Steps in a row that were about something else. A window with too few words leaves the count as it is. */
+  add(text: string): number {
+    if (!this.rich) return 0;
+    const words = wordsOf(text.slice(0, MOST_TEXT), MOST_WORDS);
+    this.#window.push(words);
+    if (this.#window.length > WINDOW) this.#window.shift();
+    const all = new Set(this.#window.flatMap((step) => [...step]));
+    if (this.#window.length === WINDOW && all.size >= RICH_WINDOW) {
+      const near = this.#shared(all) / Math.sqrt(all.size) >= SHARED;
+      this.#apart = near ? 0 : this.#apart + 1;
+    }
+    this.#learn(words);
+    return this.#apart;
+  }
+
+  #learn(words: ReadonlySet<string>): void {
+    const shared = this.#shared(words);
+    if (shared < TEACHES.words || shared / words.size < TEACHES.share) return;
+    for (const word of words) {
+      if (this.#known.size >= MOST_WORDS) return;
+      this.#known.add(word);
+    }
+  }
+
+  #shared(words: ReadonlySet<string>): number {
+    let count = 0;
+    for (const word of words) if (this.#known.has(word)) count++;
+    return count;
+  }
+}
+
+/** Identifiers count whole and by their parts. */
+function wordsOf(text: string, most: number): Set<string> {
+  const words = new Set<string>();
+  const add = (word: string): void => {
+    const lower = word.toLowerCase();
+    if (lower.length > 2 && lower.length <= 40 && words.size < most && !COMMON_WORDS.has(lower)) words.add(lower);
+  };
+  for (const [identifier] of text.matchAll(/[\p{L}_][\p{L}\p{N}_]{2,}/gu)) {
+    add(identifier);
+    const parts = identifier.split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/);
+    if (parts.length > 1) for (const part of parts) add(part);
+  }
+  return words;
+}
