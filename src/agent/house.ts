@@ -7,6 +7,7 @@ import { Leader, leadership } from "../journal/leader.ts";
 import type { Context } from "./context.ts";
 import { snapshotRounds } from "./journal.ts";
 import { Loop, type Round } from "./loop.ts";
+import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
 const KEEP_HEALTH_ROUNDS = 30;
@@ -33,8 +34,10 @@ function didSomething({ started, stopped, archived, deleted }: Round): boolean {
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
   const loop = new Loop(context);
   const refresh = snapshotRounds(context);
+  using watch = watchRounds(context);
   const round = async (): Promise<Round> => {
     const done = await loop.round();
+    await watch.next();
     await refresh();
     return done;
   };

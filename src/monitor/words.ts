@@ -60,7 +60,7 @@ export class Words {
 }
 
 /** Identifiers count whole and by their parts. */
-function wordsOf(text: string, most: number): Set<string> {
+export function wordsOf(text: string, most: number): Set<string> {
   const words = new Set<string>();
   const add = (word: string): void => {
     const lower = word.toLowerCase();

@@ -189,7 +189,8 @@ export class Registry {
       const others = this.#all(of, task).some((row) => !agents.includes(row["agent"] as AgentId));
       if (agents.some((agent) => live.has(agent)) || (whole && others)) return false;
       for (const agent of agents) {
-        for (const table of ["runs", "files", "reports", "cursors", "summaries"]) this.#run(`DELETE FROM ${table} WHERE agent = ?`, agent);
+        for (const table of ["runs", "files", "reports", "cursors", "summaries"])
+          this.#run(`DELETE FROM ${table} WHERE agent = ?`, agent);
         this.#run("DELETE FROM agents WHERE id = ?", agent);
       }
       if (whole) this.#run("DELETE FROM tasks WHERE id = ?", task);
