@@ -54,7 +54,7 @@ import {
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
 import { trackedFiles } from "./agent/tracked.ts";
-import { Watch, type WatchRound } from "./agent/watch.ts";
+import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
 import { findRepository, worktreeState } from "./agent/worktree.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
@@ -524,9 +524,9 @@ export class Workspace {
     return initScripts(this.#context);
   }
 
-  /** One look of the watch at every live agent, and at those that have just ended. */
-  watchOnce(): Promise<WatchRound> {
-    return new Watch(this.#context).round({ once: true });
+  /** The watch, to be asked for rounds: a look at every live agent, and at those that have just ended. */
+  watcher(): Watch {
+    return new Watch(this.#context);
   }
 
   /** Again and again: each time the summaries that are new. */

@@ -51,6 +51,8 @@ export interface Positions {
   reset(agent: AgentId, log?: string): void;
   remove(agent: AgentId, log?: string): void;
   clear(): void;
+  /** What was made of what was read, of every run. */
+  summaries(): AgentSummary[];
 }
 
 export function positions(context: Context): Positions {
@@ -63,6 +65,8 @@ export function positions(context: Context): Positions {
     reset: remove,
     remove,
     clear: () => remove(),
+    summaries: () =>
+      withReader(context, ({ watched }) => watched.summaries()).map(({ data }) => data as unknown as AgentSummary),
   };
 }
 

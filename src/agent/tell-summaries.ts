@@ -2,7 +2,7 @@
  * Summaries on disk and in the journal: latest_summary.json is replaced, a change of the verdict is a line of summary_history.jsonl and
  * an event. A change has one id however often it is told, so telling it again after a crash adds nothing.
  */
-import { MidwatchError } from "../core/errors.ts";
+import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { appendInside, replaceFastInside } from "../disk/write-inside.ts";
@@ -32,14 +32,14 @@ export async function tellSummaries(context: Context, fresh: readonly AgentSumma
   return told.map(({ data }) => data as unknown as AgentSummary);
 }
 
-/** No room, or a folder that was taken away: told by a later round. */
+/** No room, or a folder that is being taken away: told by a later round. */
 function attempt(act: () => void): boolean {
   try {
     act();
     return true;
   } catch (error) {
-    if (error instanceof MidwatchError) return false;
-    throw error;
+    throwIfExhausted(error);
+    return false;
   }
 }
 
@@ -47,7 +47,7 @@ function tell(context: Context, summary: AgentSummary, first: boolean): void {
   const { layout } = context;
   const { task, instance_id: agent, id, on_track_status: verdict } = summary;
   const paths = layout.agent(task, agent);
-  putLatest(context, summary);
+  if (!putLatest(context, summary)) return;
   const known = lastReports<AgentSummary>(paths.summaryHistory, HISTORY_LOOK);
   if (!known.some((one) => one.id === id)) appendInside(layout.root, paths.summaryHistory, [summary]);
   if (first && verdict === "unknown") return; // That nothing is known of a new agent is no news.
@@ -73,14 +73,16 @@ function tell(context: Context, summary: AgentSummary, first: boolean): void {
   ]);
 }
 
-/** An earlier run's end does not replace what is said of the newest. */
-function putLatest({ layout, ...context }: Context, summary: AgentSummary): void {
+/** An earlier run's end does not replace what is said of the newest. False for an agent that was pruned: nothing is made for it. */
+function putLatest(context: Context, summary: AgentSummary): boolean {
+  const { layout } = context;
   const { task, instance_id: agent, run } = summary;
-  const newest = newestRun({ layout, ...context }, agent);
-  if (newest !== undefined && newest > run) return;
+  const newest = newestRun(context, agent);
+  if (newest === undefined) return false;
   const { summaries, latestSummary } = layout.agent(task, agent);
   makeFolder(layout.root, summaries);
-  replaceFastInside(layout.root, latestSummary, `${JSON.stringify(summary, null, 1)}\n`);
+  if (newest <= run) replaceFastInside(layout.root, latestSummary, `${JSON.stringify(summary, null, 1)}\n`);
+  return true;
 }
 
 function newestRun(context: Context, agent: AgentId): number | undefined {

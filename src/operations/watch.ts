@@ -22,7 +22,7 @@ export const watch: Operation = operation({
       for await (const one of workspace.watch(context.signal)) yield [one];
       return;
     }
-    const { summaries, failed } = await workspace.watchOnce();
+    const { summaries, failed } = await workspace.watcher().round({ once: true });
     for (const { agent, error } of failed) context.notice(`${agent} could not be read: ${error}`);
     yield summaries;
   },

@@ -87,6 +87,10 @@ export class Watched {
     return row && readRow("summaries", row);
   }
 
+  summaries(): SummaryRow[] {
+    return this.#all("SELECT * FROM summaries ORDER BY agent, run").map((row) => readRow("summaries", row));
+  }
+
   #put(table: "cursors" | "summaries", row: object): void {
     this.#prepare(upsertSql(table)).run(...valuesOf(table, row));
   }
