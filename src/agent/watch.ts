@@ -38,6 +38,7 @@ interface Kept {
   summary: AgentSummary | null;
   /** What the registry has. */
   stored: AgentSummary | null;
+  storedOffset: number | undefined;
   /** The file as it was read last: while it stays so there is nothing to read. */
   file: { path: string; ino: number; size: number } | null;
   /** Bytes of lines that reasons name. */
@@ -95,7 +96,8 @@ export class Watch {
         done.lines += cursor.line - before.line;
         done.more ||= more;
         kept.summary = this.#summary(one, kept, { more, nowMs, process: processes.get(key) ?? null });
-        if (isNews(kept.summary, kept.stored)) news.push(kept);
+        const placed = kept.summary.final || cursor.offset === kept.storedOffset;
+        if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
         done.summaries.push(kept.summary);
         if (cursor !== before) await breathe();
       } catch (error) {
@@ -148,8 +150,16 @@ export class Watch {
     const before = sessionBefore(this.#context, { task, agent, run }, facts);
     const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before });
     const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
-    const places = new Map<string, { start: number; end: number }>();
-    const kept: Kept = { subject, reading, speaks: driver.json, summary, stored: summary, file: null, places };
+    const kept: Kept = {
+      subject,
+      reading,
+      speaks: driver.json,
+      summary,
+      stored: summary,
+      storedOffset: cursor?.offset,
+      file: null,
+      places: new Map(),
+    };
     const start = cursor ?? (summary?.final ? { ...reading.cursor, ...summary.position } : undefined);
     if (start !== undefined) {
       const opened = openRun(this.#context, { task, agent, run }, driver.json);
@@ -242,7 +252,10 @@ export class Watch {
       done.more = true;
       return;
     }
-    for (const kept of news) kept.stored = kept.summary;
+    for (const kept of news) {
+      kept.stored = kept.summary;
+      kept.storedOffset = kept.reading.cursor.offset;
+    }
     done.changed = await tellSummaries(
       this.#context,
       news.flatMap(({ summary }) => summary ?? []),
