@@ -5,10 +5,10 @@
  */
 import { readdirSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
 import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import { crc32c } from "../log/crc32c.ts";
 import { forward, type Line, lineStartFrom, wholeEnd } from "../log/lines.ts";
 import { FileSource } from "../log/source.ts";
 import type { CursorRow, FileMark } from "../registry/registry.ts";
@@ -43,7 +43,6 @@ const HEAD_STEPS = 7;
 const TAIL_BYTES = 1024;
 /** A folder with more files than this is not searched for a renamed one. */
 const ENTRIES_MAX = 5000;
-const lenient = new TextDecoder("utf-8");
 
 interface Open {
   source: FileSource;
@@ -81,25 +80,18 @@ function nothing(cursor: CursorRow, note: string): Batch {
 
 function open(path: string): Open | undefined {
   const source = FileSource.open(path);
-  if (source === undefined) return undefined;
-  try {
-    const stat = statSync(path);
-    const { ino, dev } = source.identity();
-    if (stat.ino === ino && stat.dev === dev) return { source, stat };
-  } catch {
-    // It was renamed or removed just now; the next look finds what took its place.
-  }
-  source.close();
-  return undefined;
+  return source && { source, stat: source.stat() };
 }
 
 function readOn(file: Open, path: string, cursor: CursorRow, mark: FileMark, limits: ReadLimits): Batch {
   const { source, stat } = file;
   if (!isSameNode(stat, mark)) return afterRotation(file, path, cursor, mark, limits);
-  const prefix = samePrefix(source, stat.size, mark);
   const grown = stat.size >= cursor.offset;
-  const begins = prefix > 0 || mark.head.length === 0;
-  if (grown && begins && tailOf(source, cursor.offset) === mark.tail) return read(file, cursor, null, limits);
+  if (grown) {
+    const view = viewFrom(file, cursor.offset, limits);
+    if (sumOf(view.before) === mark.tail) return read(file, cursor, null, limits, view);
+  }
+  const prefix = samePrefix(source, stat.size, mark);
   if (prefix === 0) return read(file, restarted(cursor, mark, 0), "truncated", limits);
   // Cut to a part of what was read: that part is not read again. When it has grown past the place since, nobody can tell where the
   // part ended: rather missed than read twice.
@@ -135,7 +127,7 @@ function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Open | un
     if (found === undefined || !found.isFile() || !isSameNode(found, mark)) continue;
     const old = open(join(folder, name));
     if (old === undefined) continue;
-    if (old.stat.size >= cursor.offset && tailOf(old.source, cursor.offset) === mark.tail) return old;
+    if (old.stat.size >= cursor.offset && sumOf(tailBytes(old.source, cursor.offset)) === mark.tail) return old;
     old.source.close();
   }
   return undefined;
@@ -148,32 +140,79 @@ function restarted(cursor: CursorRow, mark: FileMark | null, offset: number): Cu
   return { ...cursor, offset, checksum: 0, generation: generation + 1, missed_bytes: missed_bytes + lost };
 }
 
-function read({ source, stat }: Open, cursor: CursorRow, why: Restart | null, limits: ReadLimits): Batch {
-  const lines: string[] = [];
-  let { offset, line, checksum } = cursor;
-  let more = false;
-  for (const one of forward(source, offset, stat.size)) {
-    if (!one.whole) break;
-    if (lines.length >= limits.lines || (lines.length > 0 && one.end - cursor.offset > limits.bytes)) {
-      more = true;
-      break;
-    }
-    lines.push(lenient.decode(one.bytes));
-    checksum = lineSum(checksum, one);
-    offset = one.end;
-    line++;
-  }
-  const file = markOf(source, stat, offset);
-  const next = { ...cursor, offset, line, checksum, file, updated_at: iso() };
-  return { lines, total: line, cursor: next, restarted: why, more, note: null };
+/** The bytes just before a place and those from it on: one read tells whether it is the same file and what is new in it. */
+interface View {
+  before: Buffer;
+  fresh: Buffer;
 }
 
-const NEWLINE = Buffer.from("\n");
+function viewFrom({ source, stat }: Open, offset: number, limits: ReadLimits): View {
+  const before = Math.min(offset, TAIL_BYTES);
+  const bytes = Buffer.allocUnsafe(before + Math.min(Math.max(0, stat.size - offset), limits.bytes));
+  const got = source.read(bytes, offset - before);
+  return { before: bytes.subarray(0, Math.min(before, got)), fresh: bytes.subarray(before, Math.max(before, got)) };
+}
+
+function read(
+  file: Open,
+  cursor: CursorRow,
+  why: Restart | null,
+  limits: ReadLimits,
+  view: View = viewFrom(file, cursor.offset, limits),
+): Batch {
+  const { source, stat } = file;
+  const { fresh } = view;
+  const lines: string[] = [];
+  let end = 0;
+  for (let at = fresh.indexOf(NEWLINE); at >= 0 && lines.length < limits.lines; at = fresh.indexOf(NEWLINE, end)) {
+    lines.push(fresh.toString("utf8", end, at));
+    end = at + 1;
+  }
+  const left = stat.size - cursor.offset - end;
+  if (end === 0 && left > fresh.length) return readLong(file, cursor, why);
+  const next = placeAt(cursor, cursor.offset + end, lines.length, fresh.subarray(0, end));
+  const tail = end >= TAIL_BYTES ? fresh.subarray(end - TAIL_BYTES, end) : tailBytes(source, next.offset);
+  const more = left > fresh.length - end || fresh.includes(NEWLINE, end);
+  const marked = { ...next, file: markOf(file, cursor.file, sumOf(tail)) };
+  return { lines, total: marked.line, cursor: marked, restarted: why, more, note: null };
+}
+
+/** A line longer than what is read at once. */
+function readLong(file: Open, cursor: CursorRow, why: Restart | null): Batch {
+  const { source, stat } = file;
+  for (const { bytes, whole, end, truncated } of forward(source, cursor.offset, stat.size)) {
+    if (!whole) break;
+    const next = placeAt(cursor, end, 1, bytes, truncated ? undefined : NEWLINE_BYTE);
+    const marked = { ...next, file: markOf(file, cursor.file, sumOf(tailBytes(source, end))) };
+    const more = end < stat.size;
+    return { lines: [bytes.toString("utf8")], total: marked.line, cursor: marked, restarted: why, more, note: null };
+  }
+  const marked = { ...cursor, file: markOf(file, cursor.file, sumOf(tailBytes(source, cursor.offset))) };
+  return { lines: [], total: cursor.line, cursor: marked, restarted: why, more: false, note: null };
+}
+
+function placeAt(
+  cursor: CursorRow,
+  offset: number,
+  lines: number,
+  ...bytes: readonly (Buffer | undefined)[]
+): CursorRow {
+  let { checksum } = cursor;
+  for (const part of bytes) if (part !== undefined) checksum = crc32(part, checksum);
+  return { ...cursor, offset, line: cursor.line + lines, checksum, updated_at: iso() };
+}
+
+const NEWLINE = 10;
+const NEWLINE_BYTE = Buffer.of(NEWLINE);
 
 /** The checksum of all bytes before, with this line's behind them. */
 export function lineSum(before: number, { bytes, whole }: Pick<Line, "bytes" | "whole">): number {
-  const sum = crc32c(before, bytes);
-  return whole ? crc32c(sum, NEWLINE) : sum;
+  const sum = crc32(bytes, before);
+  return whole ? crc32(NEWLINE_BYTE, sum) : sum;
+}
+
+function sumOf(bytes: Buffer): number {
+  return crc32(bytes);
 }
 
 /** File systems that keep no birth give the time of the last change for it: that tells nothing. */
@@ -181,15 +220,18 @@ function isSameNode({ dev, ino, birthtimeMs, ctimeMs }: Stats, mark: FileMark): 
   return dev === mark.dev && ino === mark.ino && (birthtimeMs === mark.birth_ms || birthtimeMs === ctimeMs);
 }
 
-function markOf(source: FileSource, { dev, ino, birthtimeMs, size }: Stats, offset: number): FileMark {
-  return { dev, ino, birth_ms: birthtimeMs, head: headOf(source, size), tail: tailOf(source, offset), seen: size };
+/** The first bytes of a file that was seen whole before are still the same: what follows them was. */
+function markOf({ source, stat }: Open, before: FileMark | null, tail: number): FileMark {
+  const { dev, ino, birthtimeMs, size } = stat;
+  const known = before?.ino === ino && before.dev === dev && before.head.length === HEAD_STEPS;
+  return { dev, ino, birth_ms: birthtimeMs, head: known ? before.head : headOf(source, size), tail, seen: size };
 }
 
 function headOf(source: FileSource, size: number): number[] {
   const bytes = Buffer.alloc(Math.min(size, HEAD_FIRST << (HEAD_STEPS - 1)));
   const got = source.read(bytes, 0);
   const sums: number[] = [];
-  for (let length = HEAD_FIRST; length <= got; length *= 2) sums.push(crc32c(0, bytes.subarray(0, length)));
+  for (let length = HEAD_FIRST; length <= got; length *= 2) sums.push(crc32(bytes.subarray(0, length)));
   return sums;
 }
 
@@ -200,7 +242,7 @@ function samePrefix(source: FileSource, size: number, { head }: FileMark): numbe
   return common > 0 && now[common - 1] === head[common - 1] ? HEAD_FIRST << (common - 1) : 0;
 }
 
-function tailOf(source: FileSource, offset: number): number {
+function tailBytes(source: FileSource, offset: number): Buffer {
   const bytes = Buffer.alloc(Math.min(offset, TAIL_BYTES));
-  return crc32c(0, bytes.subarray(0, source.read(bytes, offset - bytes.length)));
+  return bytes.subarray(0, source.read(bytes, offset - bytes.length));
 }

@@ -86,7 +86,7 @@ export interface CursorRow {
   offset: number;
   /** Lines before `offset`. */
   line: number;
-  /** CRC32C of everything that was read in this generation. */
+  /** CRC32 of everything that was read in this generation. */
   checksum: number;
   /** How often the file was found to be another one. */
   generation: number;
@@ -101,9 +101,9 @@ export interface FileMark {
   dev: number;
   ino: number;
   birth_ms: number;
-  /** CRC32C of its first 16, 32, 64 ... bytes, as many as there were. */
+  /** CRC32 of its first 16, 32, 64 ... bytes, as many as there were. */
   head: number[];
-  /** CRC32C of the bytes just before the offset. */
+  /** CRC32 of the bytes just before the offset. */
   tail: number;
   /** Its size when it was looked at. */
   seen: number;

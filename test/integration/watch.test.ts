@@ -177,6 +177,15 @@ it("R-001.10: without its database the watch begins anew and comes to the same",
   expect(await verdicts(made)).toHaveLength(1);
 });
 
+it("R-001.9: a watcher knows where it is: it reads no line again when the places are gone", async () => {
+  const made = lab();
+  await made.sh("echo a; echo b; sleep 60");
+  const watcher = made.workspace.watcher();
+  await until(async () => (await watcher.round()).summaries[0]?.position.line === 2);
+  made.workspace.positions.clear();
+  expect((await watcher.round()).lines).toBe(0);
+});
+
 it.each([
   ["stop", "stopped"],
   ["interrupt", "failed"],

@@ -7,10 +7,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { crc32 } from "node:zlib";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { type AgentSummary, openWorkspace, type Workspace } from "../../src/fleet.ts";
-import { crc32c } from "../../src/log/crc32c.ts";
 import { pick, random } from "../support/random.ts";
 import { placeToolUser, TOKENS_EACH } from "../support/tool-user.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
@@ -118,7 +118,7 @@ async function readWhole(
   for await (const { raw } of workspace.log(agent, { run })) {
     read.offset = raw.end;
     read.line++;
-    read.checksum = crc32c(crc32c(read.checksum, raw.bytes), Buffer.from("\n"));
+    read.checksum = crc32("\n", crc32(raw.bytes, read.checksum));
     if (raw.bytes.includes('"tool_use"')) read.tools++;
   }
   return read;
