@@ -167,11 +167,20 @@ function judgedRound(registry: Registry, paths: readonly string[], readings: rea
   registry.watched.commit(watching);
 }
 
+interface SeedPosition {
+  instance_id: string;
+  log_type: string;
+  file_path: string;
+  last_byte_offset: number;
+  last_line_number: number;
+  last_read_timestamp: string;
+  checksum: string;
+}
+
 /** The seed's tracker and reader: positions in memory, the whole file written at each update. */
 class Seed {
   readonly #path: string;
-  readonly #positions: Record<string, { offset: number; line: number; checksum: string; path: string; at: string }> =
-    {};
+  readonly #positions: Record<string, SeedPosition> = {};
 
   constructor(path: string) {
     this.#path = path;
@@ -184,13 +193,21 @@ class Seed {
       const got = readSync(fd, head, 0, head.length, 0);
       const checksum = createHash("md5").update(head.subarray(0, got)).digest("hex");
       const before = this.#positions[path];
-      const offset = before?.checksum === checksum ? before.offset : 0;
+      const offset = before?.checksum === checksum ? before.last_byte_offset : 0;
       const rest = Buffer.alloc(statSync(path).size - offset);
       readSync(fd, rest, 0, rest.length, offset);
       closeSync(fd);
       const fresh = rest.toString().split("\n").slice(0, -1);
-      const line = (before?.line ?? 0) + fresh.length;
-      this.#positions[path] = { offset: offset + rest.length, line, checksum, path, at: new Date().toISOString() };
+      const line = (before?.last_line_number ?? 0) + fresh.length;
+      this.#positions[path] = {
+        instance_id: path.slice(-40),
+        log_type: "stream",
+        file_path: path,
+        last_byte_offset: offset + rest.length,
+        last_line_number: line,
+        last_read_timestamp: new Date().toISOString(),
+        checksum,
+      };
       writeFileSync(`${this.#path}.tmp`, JSON.stringify(this.#positions, null, 2));
       renameSync(`${this.#path}.tmp`, this.#path);
     }

@@ -5,7 +5,7 @@
 import type { Tokens } from "../core/types.ts";
 import prices from "./prices.json" with { type: "json" };
 
-export const PRICES_AS_OF: string = prices.as_of;
+const PRICES_AS_OF: string = prices.as_of;
 
 const PRICES: Readonly<Record<string, Tokens>> = prices.models;
 const MILLION = 1_000_000;

@@ -19,9 +19,9 @@ export interface ReadLimits {
 }
 
 /** Of one look at one file. */
-export const READ_LIMITS: ReadLimits = { lines: 200, bytes: 1 << 20 };
+const READ_LIMITS: ReadLimits = { lines: 200, bytes: 1 << 20 };
 
-export type Restart = "rotated" | "replaced" | "truncated";
+type Restart = "rotated" | "replaced" | "truncated";
 
 export interface Batch {
   /** Whole lines; bytes that are no UTF-8 are replaced. */
@@ -146,9 +146,14 @@ interface View {
   fresh: Buffer;
 }
 
+/** One for all: lines are made to text before the next file is looked at, and a buffer for each kept the collector busy. */
+let scratch = Buffer.allocUnsafe(64 << 10);
+
 function viewFrom({ source, stat }: Open, offset: number, limits: ReadLimits): View {
   const before = Math.min(offset, TAIL_BYTES);
-  const bytes = Buffer.allocUnsafe(before + Math.min(Math.max(0, stat.size - offset), limits.bytes));
+  const wanted = before + Math.min(Math.max(0, stat.size - offset), limits.bytes);
+  if (scratch.length < wanted) scratch = Buffer.allocUnsafe(wanted);
+  const bytes = scratch.subarray(0, wanted);
   const got = source.read(bytes, offset - before);
   return { before: bytes.subarray(0, Math.min(before, got)), fresh: bytes.subarray(before, Math.max(before, got)) };
 }

@@ -16,9 +16,9 @@ import type { RuleName } from "./rules.ts";
 import { RULES } from "./rules.ts";
 import type { Recent } from "./run-reading.ts";
 
-export const SUMMARY_VERSION = 1;
+const SUMMARY_VERSION = 1;
 
-export interface Evidence {
+interface Evidence {
   rule: RuleName;
   level: Level;
   about: string;

@@ -5,7 +5,7 @@ import { age, paint, table } from "./render.ts";
 
 const COLORS = { on_track: "green", drifting: "yellow", off_track: "red", blocked: "red", unknown: "dim" } as const;
 
-export function verdictText(verdict: AgentSummary["on_track_status"] | null, options: RenderOptions): string {
+function verdictText(verdict: AgentSummary["on_track_status"] | null, options: RenderOptions): string {
   return verdict === null ? "-" : paint(verdict, COLORS[verdict], options);
 }
 

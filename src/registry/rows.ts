@@ -222,17 +222,31 @@ export type Table = keyof typeof KEYS;
 const KEPT = new Set(["runs.verdict"]);
 const keep = (table: Table, column: string): string => `coalesce(excluded.${column}, ${table}.${column})`;
 
+/** Made once: they are asked for with each row. */
+const INSERTS = new Map<Table, string>();
+const UPSERTS = new Map<Table, string>();
+
 export function insertSql(table: Table): string {
-  const columns = COLUMNS[table];
-  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  return made(INSERTS, table, () => {
+    const columns = COLUMNS[table];
+    return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  });
 }
 
 export function upsertSql(table: Table): string {
-  const keys: readonly string[] = KEYS[table];
-  const sets = COLUMNS[table]
-    .filter((column) => !keys.includes(column))
-    .map((column) => `${column} = ${KEPT.has(`${table}.${column}`) ? keep(table, column) : `excluded.${column}`}`);
-  return `${insertSql(table)} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
+  return made(UPSERTS, table, () => {
+    const keys: readonly string[] = KEYS[table];
+    const sets = COLUMNS[table]
+      .filter((column) => !keys.includes(column))
+      .map((column) => `${column} = ${KEPT.has(`${table}.${column}`) ? keep(table, column) : `excluded.${column}`}`);
+    return `${insertSql(table)} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
+  });
+}
+
+function made(sqls: Map<Table, string>, table: Table, make: () => string): string {
+  const known = sqls.get(table) ?? make();
+  sqls.set(table, known);
+  return known;
 }
 
 /** The values of a row in the order of its table's columns; a field that is missing is stored as null. */
