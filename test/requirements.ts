@@ -84,7 +84,6 @@ export const requirements: Record<string, Requirement> = {
   // Monitoring
   "R-001.1": {
     text: "A verdict is on_track, drifting, off_track, blocked or unknown, each with one meaning.",
-    later: "watch",
   },
   "R-001.2": {
     text: "A log position names instance, kind, path, byte offset, line, time and checksum.",

@@ -15,7 +15,7 @@ interface Event {
   step: Step | null;
 }
 
-export function eventsOf(run: Run): Event[] {
+function eventsOf(run: Run): Event[] {
   const steps = stepsOf(momentsOf(run.steps));
   return run.steps.map((step, index) => ({
     call: `${step.tool}:${step.args}`,

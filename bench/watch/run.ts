@@ -3,6 +3,8 @@
  * holds `*.jsonl[.gz]` as in test/fixtures/watchbench, which is the default and only shows that everything works. The union of
  * peers' rules and the step count are tuned on `--tune` (default: on the data itself, which favours them).
  */
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { RULES } from "../../src/monitor/rules.ts";
 import { type Groups, groupsOf } from "./groups.ts";
@@ -17,8 +19,13 @@ import { count, percent, print, range } from "./table.ts";
 import { fires, PEER_CHOICES, STEP_CHOICES, tune, type Valued } from "./tune.ts";
 
 const { values } = parseArgs({ options: { data: { type: "string" }, tune: { type: "string" } } });
-const sample = new URL("../../test/fixtures/watchbench", import.meta.url).pathname;
+const sample = fileURLToPath(new URL("../../test/fixtures/watchbench", import.meta.url));
 const data = values.data ?? process.env["MIDWATCH_WATCHBENCH"] ?? sample;
+for (const folder of [data, values.tune ?? sample]) {
+  if (existsSync(folder)) continue;
+  console.error(`There is no folder ${folder}. Give one with *.jsonl or *.jsonl.gz in it: --data DIR.`);
+  process.exit(2);
+}
 
 /** The share of healthy runs that a tuned detector may flag. */
 const MOST_FALSE = 0.03;

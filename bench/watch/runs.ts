@@ -77,7 +77,7 @@ export function momentsOf(steps: readonly RunStep[]): Moment[][] {
   });
 }
 
-export function repoOf(run: Run): string {
+function repoOf(run: Run): string {
   return run.task_id.replace(/-\d+$/, "");
 }
 

@@ -3,7 +3,7 @@ import type { Hold, Outcome, Phase } from "../core/types.ts";
 import type { Measure } from "./stuck.ts";
 
 /** The process tree since somebody looked last. */
-export interface ProcessFacts {
+interface ProcessFacts {
   /** Share of one core that the whole tree used. */
   cpu: number;
   /** Living processes below the main one, without servers of its own that are always there. */
@@ -61,15 +61,24 @@ export function fromSilence(facts: Facts, waiting: Waiting, lastMs: number | nul
   const value = Math.max(0, Math.floor((facts.nowMs - since) / 1000));
   const process = facts.process;
   const idle = process !== null && process.cpu <= IDLE_CPU;
+  const still = idle && process.children === 0;
   const quote = `silent for ${value} s`;
   switch (waiting) {
     case "start":
-      return [{ rule: "no_first_output", value, quote, certain: idle && process.children === 0 }];
+      return [{ rule: "no_first_output", value, quote, certain: still }];
     case "model":
-      return [{ rule: "model_silent", value, quote, certain: idle && process.children === 0 }];
+      return [{ rule: "model_silent", value, quote, certain: still }];
     case "tool":
       return [{ rule: "tool_silent", value, quote, certain: idle }];
     case "permission":
-      return [{ rule: "permission_wait", value, quote: `waits for a permission, ${quote}`, certain: true }];
+      // Who gives it does so on its input, which no line shows: work is the sign.
+      return [
+        {
+          rule: "permission_wait",
+          value,
+          quote: `waits for a permission, ${quote}`,
+          certain: process === null || still,
+        },
+      ];
   }
 }

@@ -13,7 +13,7 @@ import { type Place, Steps } from "./steps.ts";
 import { isNews, type Measure, Stuck } from "./stuck.ts";
 import { Words } from "./words.ts";
 
-export type { Facts, ProcessFacts } from "./facts.ts";
+export type { Facts } from "./facts.ts";
 
 export type Level = "none" | "watch" | "alert";
 
@@ -52,8 +52,8 @@ const INTENT_CHARS = 3000;
 const FEW_STEPS = 3;
 /** Good steps in a row that clear what an agent was stuck in. */
 const CLEARS = 2;
-/** Of runs that no rule flags; with a task too short to compare with, only that it gets on is known. */
-const ON_TRACK = { rich: 0.8, poor: 0.5 };
+/** The share of modern runs that no rule flags and that solved their task; assumed where a task is too short to compare with. */
+const ON_TRACK = { rich: 0.74, poor: 0.5 };
 const FLOOD_WINDOW_MS = 1000;
 /** What a trouble is behind when both are there. */
 const CAUSED: readonly RuleName[] = ["trouble", "failed", "model_silent"];
@@ -114,11 +114,7 @@ export class Judge {
         this.#meet(activity, seq);
         break;
       case "finished":
-        this.#said.end();
-        this.#waiting = "nothing";
-        if (activity.ok) this.#trouble = null;
-        if (activity.ok && this.#agent && this.#succeeded === 0)
-          this.#stand({ rule: "unproven", value: 1, seq: place(seq), quote: activity.text ?? "" });
+        this.#finish(activity, seq);
         break;
       case "usage":
       case "note":
@@ -241,6 +237,16 @@ export class Judge {
     this.#stand({ rule: "denied", value: ++this.#denied, seq: place(seq), quote: activity.tool });
   }
 
+  #finish(activity: Extract<Activity, { kind: "finished" }>, seq: number): void {
+    this.#said.end();
+    this.#waiting = "nothing";
+    if (!activity.ok) return;
+    this.#trouble = null;
+    this.#standing.clear();
+    if (this.#agent && this.#succeeded === 0)
+      this.#stand({ rule: "unproven", value: 1, seq: place(seq), quote: activity.text ?? "" });
+  }
+
   #meet(activity: Extract<Activity, { kind: "trouble" }>, seq: number): void {
     const before = this.#trouble;
     this.#trouble = { activity, count: (before?.count ?? 0) + 1, seq: { from: before?.seq.from ?? seq, to: seq } };
@@ -266,8 +272,10 @@ export function judge(moments: Iterable<Moment>, task: string, facts: Facts, thr
   return judge.verdict(facts);
 }
 
+/** Alerts first, then what is said of an agent at `watch` already, then mere looks; among these the table's order. */
 function rank({ level, rule }: Reason): number {
-  return (level === "alert" ? 0 : RULE_NAMES.length) + RULE_NAMES.indexOf(rule);
+  const group = level === "alert" ? 0 : RULES[rule].watched === "on_track" ? 2 : 1;
+  return group * RULE_NAMES.length + RULE_NAMES.indexOf(rule);
 }
 
 function confidenceOf(verdict: Verdict, { rule, level }: Reason): number {

@@ -48,6 +48,8 @@ const STUCK: Told = { verdict: "blocked", watched: "on_track" };
 const SILENT: Told = { verdict: "blocked", watched: "unknown" };
 /** Facts of the run itself, not told from behaviour. */
 const FACT = { watch: 0.95, alert: 0.95 };
+/** No set of labelled runs shows these: assumed, and to be replaced by what the field tells. */
+const ASSUMED = { watch: 0.5, alert: 0.9 };
 
 /** In the order in which they decide: what the harness knows comes before what behaviour suggests. */
 export const RULES: Readonly<Record<RuleName, Rule>> = {
@@ -66,7 +68,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 1,
     alert: 3,
     source: "no healthy run of 500 showed three in a row",
-    precision: { watch: 0.5, alert: 0.95 },
+    precision: ASSUMED,
   },
   failed: {
     about: "the run ended and is not completed",
@@ -98,7 +100,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 60,
     alert: 150,
     source: "CLIs announce themselves within seconds; the longest healthy wait of 3,293 was 138 s",
-    precision: { watch: 0.5, alert: 0.9 },
+    precision: ASSUMED,
   },
   model_silent: {
     about: "seconds of silence while it waits for its model, with no work of its own",
@@ -106,7 +108,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 150,
     alert: 180,
     source: "healthy waits: p99.9 115 s, longest 138 s of 3,293",
-    precision: { watch: 0.5, alert: 0.9 },
+    precision: ASSUMED,
   },
   tool_silent: {
     about: "seconds of silence while a tool runs that does no work",
@@ -114,7 +116,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 600,
     alert: 1800,
     source: "SWE-agent gives all of a run's tools 1800 s",
-    precision: { watch: 0.3, alert: 0.7 },
+    precision: ASSUMED,
   },
   denied: {
     about: "tool uses denied in a row",
@@ -122,7 +124,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 2,
     alert: 3,
     source: "cline and Roo: 3 mistakes",
-    precision: { watch: 0.5, alert: 0.9 },
+    precision: ASSUMED,
   },
   repeat: {
     about: "the same call with the same result in a row",
@@ -194,7 +196,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 6,
     alert: 10,
     source: "gemini-cli: 10 chunks",
-    precision: { watch: 0.5, alert: 0.8 },
+    precision: ASSUMED,
   },
   off_task: {
     about: "steps in a row that share next to no words with the task or with what it led to",
@@ -221,7 +223,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 2000,
     alert: Infinity,
     source: "20 agents print 50 lines a second each",
-    precision: { watch: 0.5, alert: 0.5 },
+    precision: ASSUMED,
   },
 };
 

@@ -14,7 +14,7 @@ import type { CursorRow } from "../registry/registry.ts";
 import { lineSum } from "./file-reader.ts";
 import { Judge } from "./judge.ts";
 import type { Thresholds } from "./rules.ts";
-import { wordsOf } from "./words.ts";
+import { ownWords } from "./words.ts";
 
 /** What an agent prints, as the name of a log. */
 export const STREAM = "stream";
@@ -50,7 +50,7 @@ export class RunReading {
   readonly judge: Judge;
   readonly #of: ReadingOf;
   readonly #reader: StreamReader;
-  readonly #taskWords: ReadonlySet<string>;
+  readonly #taskWords: ReadonlyMap<string, string>;
   /** Each word of the task with the line that it was last met in. */
   readonly #met = new Map<string, number>();
   readonly #tools: string[] = [];
@@ -64,7 +64,8 @@ export class RunReading {
     this.#of = of;
     this.#reader = of.driver.reader(of.before);
     this.judge = new Judge(of.task, of.thresholds);
-    this.#taskWords = wordsOf(of.task.slice(0, TEXT_CHARS * 24), TASK_WORDS);
+    const words = [...new Set(ownWords(of.task.slice(0, TEXT_CHARS * 24)))].slice(0, TASK_WORDS);
+    this.#taskWords = new Map(words.map((word) => [word, word]));
     const zero = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0 };
     this.#cursor = { agent: of.agent, log: STREAM, run: of.run, ...zero, file: null, updated_at: iso() };
   }
@@ -145,37 +146,51 @@ export class RunReading {
 
   #remember(activity: Activity, seq: number): void {
     switch (activity.kind) {
-      case "tool":
+      case "tool": {
+        const input = (JSON.stringify(activity.input) ?? "").slice(0, TEXT_CHARS);
         this.#tools.push(activity.name);
         if (this.#tools.length > RECENT_TOOLS) this.#tools.shift();
-        this.#meet(`${JSON.stringify(activity.input) ?? ""} ${activity.paths.join(" ")}`, seq);
+        this.#meet(`${input} ${activity.paths.slice(0, RECENT_TOOLS).join(" ")}`, seq);
+        this.#activity = { ...activity, input: own(input), paths: [] };
         break;
+      }
       case "said":
-        this.#text = activity.text.slice(-TEXT_CHARS);
+        this.#text = own(activity.text.slice(-TEXT_CHARS));
         this.#meet(activity.text, seq);
+        this.#activity = { ...activity, text: own(activity.text.slice(0, TEXT_CHARS)) };
         break;
       case "tool_result":
-        if (activity.text.trim() !== "") this.#text = activity.text.slice(-TEXT_CHARS);
+        if (activity.text.trim() !== "") this.#text = own(activity.text.slice(-TEXT_CHARS));
+        this.#activity = { ...activity, text: "" };
         break;
       case "thought":
-      case "permission":
       case "trouble":
+        this.#activity = { ...activity, text: own(activity.text.slice(0, TEXT_CHARS)) };
+        break;
+      case "permission":
       case "finished":
       case "started":
+        this.#activity = activity;
         break;
       case "usage":
       case "note":
       case "unparsed":
-        return; // They do not say what it does.
+        break; // They do not say what it does.
     }
-    this.#activity = activity;
   }
 
   #meet(text: string, seq: number): void {
     if (this.#taskWords.size === 0) return;
-    for (const word of wordsOf(text.slice(0, TEXT_CHARS), TASK_WORDS))
-      if (this.#taskWords.has(word)) this.#met.set(word, seq);
+    for (const word of ownWords(text.slice(0, TEXT_CHARS))) {
+      const known = this.#taskWords.get(word);
+      if (known !== undefined) this.#met.set(known, seq);
+    }
   }
+}
+
+/** A copy: a cut piece of a text keeps the whole text in memory. */
+function own(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 function total(tokens: Tokens | null): number {

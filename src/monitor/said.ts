@@ -1,4 +1,6 @@
 /** What an agent says, joined from the pieces that CLIs stream: how often one sentence comes in one message. Bounded. */
+import { hashOf } from "./shape.ts";
+
 const SENTENCE_END = /[.!?]\s|\n/;
 /** Shorter ones come again by nature. */
 const SHORTEST = 24;
@@ -6,7 +8,7 @@ const LONGEST = 400;
 const MOST = 512;
 
 export class Said {
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new Map<number, number>();
   #open = "";
   #most = 0;
 
@@ -27,9 +29,10 @@ export class Said {
 
   #count(sentence: string): void {
     if (sentence.length < SHORTEST || !/\p{L}/u.test(sentence)) return;
-    const count = (this.#counts.get(sentence) ?? 0) + 1;
+    const hash = hashOf(sentence);
+    const count = (this.#counts.get(hash) ?? 0) + 1;
     if (count === 1 && this.#counts.size >= MOST) return;
-    this.#counts.set(sentence.slice(0, LONGEST), count);
+    this.#counts.set(hash, count);
     this.#most = Math.max(this.#most, count);
   }
 }

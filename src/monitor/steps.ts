@@ -4,7 +4,7 @@
  */
 import type { Activity } from "../drivers/index.ts";
 import { inputText } from "./input-text.ts";
-import { bounded, hashOf, Recent, shapedLines } from "./shape.ts";
+import { bounded, hashOf, Recent, shapedLines, shapeOf } from "./shape.ts";
 
 /** Lines of the log, both ends included. */
 export interface Place {
@@ -21,6 +21,7 @@ export interface Step {
   failed: boolean;
   /** The shape of its error, null when it did not fail. */
   error: number | null;
+  /** The line that names it, as it was printed. */
   errorText: string;
   /** Lines of its result that this run had not seen. */
   fresh: number;
@@ -42,8 +43,8 @@ interface Call {
 }
 
 const MOST_PENDING = 64;
-const MOST_LINES_KEPT = 8192;
-const MOST_CALLS_KEPT = 2048;
+const MOST_LINES_KEPT = 4096;
+const MOST_CALLS_KEPT = 512;
 const CALL_CHARS = 4096;
 const ERROR_CHARS = 200;
 /** Where a CLI says ok, only a short answer or the head of a long one is searched: a file may well speak of errors. */
@@ -92,7 +93,7 @@ export class Steps {
 
   #step(used: Call, { ok, text }: { ok: boolean; text: string }, seq: number): Step {
     const lines = shapedLines(text);
-    const errorText = errorLine(lines, ok);
+    const error = errorLine(lines, ok);
     const call = hashOf(`${used.name}\n${used.text.replaceAll(/\s+/g, " ")}`);
     const result = hashOf(lines.join("\n"));
     const tried = this.#calls.add(call);
@@ -103,13 +104,13 @@ export class Steps {
       text: `${used.name} ${used.text}`,
       call,
       result,
-      failed: errorText !== null,
-      error: errorText === null ? null : hashOf(errorText),
-      errorText: errorText ?? "",
+      failed: error !== null,
+      error: error === null ? null : hashOf(error),
+      errorText: error === null ? "" : asPrinted(text, error),
       fresh: this.#fresh(lines, used.text),
       changed: tried > 0 && again === 0,
       again,
-      wrote: errorText === null && tried === 0 && acts,
+      wrote: error === null && tried === 0 && acts,
       waits: WAITING_TOOL.test(used.name) || WAITING_COMMAND.test(used.text),
     };
   }
@@ -123,6 +124,14 @@ export class Steps {
     }
     return fresh;
   }
+}
+
+/** The line as it was printed: with its numbers hidden a key in it would no longer look like one and could not be masked. */
+function asPrinted(text: string, shape: string): string {
+  const line = bounded(text)
+    .split("\n")
+    .find((printed) => shapeOf(printed).startsWith(shape));
+  return (line ?? "").slice(0, ERROR_CHARS * 2);
 }
 
 function writes({ name, text }: Call): boolean {

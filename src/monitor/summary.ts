@@ -187,7 +187,7 @@ function activityOf({ phase, outcome, why }: Facts, activity: Activity | null): 
   if (activity === null) return "Has printed nothing yet.";
   switch (activity.kind) {
     case "tool":
-      return line(`Uses ${activity.name}: ${JSON.stringify(activity.input) ?? ""}`, ACTIVITY_CHARS);
+      return line(`Uses ${activity.name}: ${String(activity.input)}`, ACTIVITY_CHARS);
     case "tool_result":
       return "Reads what a tool answered.";
     case "said":

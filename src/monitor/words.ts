@@ -4,6 +4,7 @@
  * something else; it cannot tell whether what it does is right. Where either side has too few words of its own it tells nothing.
  */
 import { COMMON_WORDS } from "./common-words.ts";
+import { hashOf } from "./shape.ts";
 
 /** Below this many words of its own a task says too little to judge by. */
 const RICH_TASK = 6;
@@ -18,9 +19,9 @@ const MOST_WORDS = 600;
 const MOST_TEXT = 6000;
 
 export class Words {
-  readonly #known: Set<string>;
+  readonly #known: Set<number>;
   readonly rich: boolean;
-  readonly #window: Set<string>[] = [];
+  readonly #window: Set<number>[] = [];
   #apart = 0;
 
   constructor(task: string) {
@@ -43,7 +44,7 @@ export class Words {
     return this.#apart;
   }
 
-  #learn(words: ReadonlySet<string>): void {
+  #learn(words: ReadonlySet<number>): void {
     const shared = this.#shared(words);
     if (shared < TEACHES.words || shared / words.size < TEACHES.share) return;
     for (const word of words) {
@@ -52,24 +53,30 @@ export class Words {
     }
   }
 
-  #shared(words: ReadonlySet<string>): number {
+  #shared(words: ReadonlySet<number>): number {
     let count = 0;
     for (const word of words) if (this.#known.has(word)) count++;
     return count;
   }
 }
 
-/** Identifiers count whole and by their parts. */
-export function wordsOf(text: string, most: number): Set<string> {
-  const words = new Set<string>();
-  const add = (word: string): void => {
-    const lower = word.toLowerCase();
-    if (lower.length > 2 && lower.length <= 40 && words.size < most && !COMMON_WORDS.has(lower)) words.add(lower);
-  };
-  for (const [identifier] of text.matchAll(/[\p{L}_][\p{L}\p{N}_]{2,}/gu)) {
-    add(identifier);
-    const parts = identifier.split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/);
-    if (parts.length > 1) for (const part of parts) add(part);
+/** As numbers: a cut piece of a text would keep the whole text in memory. */
+function wordsOf(text: string, most: number): Set<number> {
+  const words = new Set<number>();
+  for (const word of ownWords(text)) {
+    if (words.size >= most) break;
+    words.add(hashOf(word));
   }
   return words;
+}
+
+/** What is said in other words than agents always use. Identifiers count whole and by their parts. */
+export function* ownWords(text: string): Generator<string> {
+  for (const [identifier] of text.matchAll(/[\p{L}_][\p{L}\p{N}_]{2,}/gu)) {
+    const parts = identifier.split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/);
+    for (const word of parts.length > 1 ? [identifier, ...parts] : [identifier]) {
+      const lower = word.toLowerCase();
+      if (lower.length > 2 && lower.length <= 40 && !COMMON_WORDS.has(lower)) yield lower;
+    }
+  }
 }

@@ -1,0 +1,281 @@
+import { describe, expect, it } from "vitest";
+import type { Activity } from "../drivers/index.ts";
+import { type Facts, Judge, type Judgement, judge, type Moment } from "./judge.ts";
+
+const START = Date.parse("2026-11-15T19:00:00Z");
+const IDLE = { cpu: 0, children: 0, stopped: false };
+const RUNNING: Facts = {
+  nowMs: START,
+  phase: "running",
+  outcome: null,
+  why: null,
+  startedMs: START,
+  lastOutputMs: null,
+  hold: null,
+  speaks: true,
+  process: null,
+};
+
+interface Used {
+  name?: string;
+  input?: unknown;
+  text?: string;
+  ok?: boolean;
+}
+
+/** A call and its result, one line each. */
+function used(steps: readonly Used[]): Moment[] {
+  return steps.flatMap(({ name = "Bash", input = "make", text = "done", ok = true }, index) => {
+    const id = String(index);
+    const activities: Activity[] = [
+      { kind: "tool", id, name, input, paths: [] },
+      { kind: "tool_result", id, ok, text },
+    ];
+    return activities.map((activity, line) => ({ activity, atMs: START, seq: index * 2 + line + 1 }));
+  });
+}
+
+function lines(...activities: Activity[]): Moment[] {
+  return activities.map((activity, index) => ({ activity, atMs: START, seq: index + 1 }));
+}
+
+function times(count: number, step: (index: number) => Used): Used[] {
+  return Array.from({ length: count }, (_, index) => step(index));
+}
+
+function judged(moments: Moment[], facts: Partial<Facts> = {}, task = ""): Judgement {
+  return judge(moments, task, { ...RUNNING, ...facts });
+}
+
+const work = (index: number): Used => ({
+  input: `cat file${index}.ts`,
+  text: `export const name${"abcdefghij"[index % 10]}${index} = ${"x".repeat(index)}`,
+});
+
+describe("how a run stands", () => {
+  it("R-001.1: a verdict is one of five words, and unknown is said while there is nothing to go by", () => {
+    expect(judged([])).toMatchObject({ verdict: "unknown", level: "none", confidence: 0, cause: null, reasons: [] });
+    expect(judged(used(times(2, work))).verdict).toBe("unknown");
+    expect(judged(used(times(4, work)))).toMatchObject({ verdict: "on_track", level: "none", confidence: 0.5 });
+  });
+
+  it("one that could not be started is blocked, with the words of its failure", () => {
+    const { verdict, cause, reasons } = judged([], { phase: "launch_failed", why: "claude: command not found" });
+    expect({ verdict, cause }).toEqual({ verdict: "blocked", cause: "never_started" });
+    expect(reasons[0]).toMatchObject({ level: "alert", evidence: { seq: null, quote: "claude: command not found" } });
+  });
+
+  it("one that failed is blocked; one that was stopped is not; one that is completed is on track", () => {
+    const moments = used(times(4, work));
+    expect(judged(moments, { phase: "drained", outcome: "failed", why: "It failed." }).cause).toBe("failed");
+    expect(judged(moments, { phase: "drained", outcome: "stopped" }).verdict).toBe("unknown");
+    expect(judged(moments, { phase: "archived", outcome: "completed" }).verdict).toBe("on_track");
+  });
+
+  it("one that is held or stopped by a signal is blocked", () => {
+    const hold = { why: "disk", since: "2026-11-15T19:00:00Z" } as const;
+    expect(judged(used(times(4, work)), { hold }).cause).toBe("held");
+    expect(judged(used(times(4, work)), { process: { ...IDLE, stopped: true } }).cause).toBe("held");
+  });
+});
+
+describe("silence", () => {
+  const started: Activity = { kind: "started", session: "s", model: "m" };
+  const after = (seconds: number): Partial<Facts> => ({ nowMs: START + seconds * 1000, process: IDLE });
+
+  it("no first line: worth a look after a minute, told when no healthy wait is that long", () => {
+    expect(judged([], after(59)).level).toBe("none");
+    expect(judged([], after(60))).toMatchObject({ verdict: "unknown", level: "watch" });
+    expect(judged([], after(150))).toMatchObject({ verdict: "blocked", level: "alert", cause: "no_first_output" });
+  });
+
+  it("waiting for the model at zero CPU with no child is a hang after 180 s", () => {
+    expect(judged(lines(started), after(149)).level).toBe("none");
+    expect(judged(lines(started), after(179))).toMatchObject({ verdict: "unknown", level: "watch" });
+    const told = judged(lines(started), after(180));
+    expect(told).toMatchObject({ verdict: "blocked", cause: "model_silent" });
+    expect(told.reasons[0]).toMatchObject({ value: 180, threshold: 180, evidence: { seq: { from: 1, to: 1 } } });
+  });
+
+  it("is not told as a hang where something works or nobody looked", () => {
+    for (const process of [null, { ...IDLE, cpu: 0.5 }, { ...IDLE, children: 1 }]) {
+      expect(judged(lines(started), { ...after(600), process })).toMatchObject({ verdict: "unknown", level: "watch" });
+    }
+  });
+
+  it("a tool may be silent far longer than the model", () => {
+    const tool: Activity = { kind: "tool", id: "1", name: "Bash", input: "make", paths: [] };
+    expect(judged(lines(started, tool), after(599)).level).toBe("none");
+    expect(judged(lines(started, tool), after(1800)).cause).toBe("tool_silent");
+    expect(judged(lines(started, tool), { ...after(1800), process: { ...IDLE, cpu: 0.9 } }).verdict).toBe("unknown");
+  });
+
+  it("a permission that nobody gives blocks at once; the end of it and a plain command do not", () => {
+    const asked: Activity = { kind: "permission", tool: "Bash", denied: false };
+    expect(judged(lines(started, asked), after(4)).level).toBe("none");
+    expect(judged(lines(started, asked), after(20)).cause).toBe("permission_wait");
+    const works = { process: { ...IDLE, children: 1 } };
+    expect(judged(lines(started, asked), { ...after(20), ...works }).verdict).toBe("unknown");
+    const finished: Activity = { kind: "finished", ok: true, why: null, text: "done" };
+    expect(judged([...used(times(4, work)), ...lines(finished)], after(3600)).level).toBe("none");
+    expect(judged(lines({ kind: "said", text: "building" }), { ...after(3600), speaks: false }).level).toBe("none");
+  });
+});
+
+describe("troubles", () => {
+  const trouble = (more: Partial<Extract<Activity, { kind: "trouble" }>>): Activity => ({
+    kind: "trouble",
+    trouble: "rate_limit",
+    text: "429",
+    status: 429,
+    resets_at: null,
+    fatal: false,
+    ...more,
+  });
+
+  it("a retry is worth a look, three in a row are told, and anything good clears them", () => {
+    const one = trouble({});
+    expect(judged(lines(one))).toMatchObject({ verdict: "unknown", level: "watch" });
+    expect(judged(lines(one, one, one))).toMatchObject({ verdict: "blocked", cause: "rate_limit" });
+    expect(judged(lines(one, one, one, { kind: "said", text: "Good." })).level).toBe("none");
+  });
+
+  it("a quota tells when it resets; a bad key and a fatal one need no second", () => {
+    const resets_at = "2030-01-01T00:00:00.000Z";
+    expect(judged(lines(trouble({ trouble: "quota", resets_at })))).toMatchObject({ cause: "quota", resets_at });
+    expect(judged(lines(trouble({ trouble: "auth" })))).toMatchObject({ verdict: "blocked", cause: "auth" });
+    const fatal = lines(trouble({ trouble: "overloaded", fatal: true }));
+    expect(judged(fatal, { phase: "drained", outcome: "failed", why: "529" }).cause).toBe("overloaded");
+  });
+
+  it("keys do not reach a quote, wherever they stand", () => {
+    const key = ["sk", "ant", "api03", "AbCdEf4gH5IjKlMn6oP7QrSt"].join("-");
+    const text = `Error: invalid key ${key}`;
+    const told = [
+      judged(lines(trouble({ trouble: "auth", text }))),
+      judged(used(times(6, () => ({ input: `curl -H "x-api-key: ${key}" host`, text, ok: false })))),
+      judged(used(times(8, (index) => ({ input: `try ${index}`, text, ok: false })))),
+    ];
+    for (const { verdict } of told) expect(verdict).toBe("blocked");
+    expect(JSON.stringify(told)).not.toMatch(/sk-ant|AbCdEf|IjKlMn/);
+  });
+});
+
+describe("getting on", () => {
+  it("the same call with the same result: watch, then alert, with the lines", () => {
+    const same = times(6, () => ({ input: "cat a.ts", text: "one" }));
+    expect(judged(used(same.slice(0, 2))).level).toBe("none");
+    expect(judged(used(same.slice(0, 3)))).toMatchObject({ verdict: "on_track", level: "watch" });
+    const told = judged(used(same.slice(0, 4)));
+    expect(told).toMatchObject({ verdict: "blocked", level: "alert", cause: "repeat" });
+    expect(told.reasons[0]).toEqual({
+      rule: "repeat",
+      level: "alert",
+      value: 4,
+      threshold: 4,
+      evidence: { seq: { from: 1, to: 8 }, quote: "Bash cat a.ts" },
+    });
+  });
+
+  it("cycles of up to six calls", () => {
+    for (const length of [2, 3, 6]) {
+      const round = times(length * 3, (index) => ({
+        input: `cat ${index % length}.ts`,
+        text: `is ${"abcdef"[index % length]}`,
+      }));
+      expect(judged(used(round)).reasons.map(({ rule }) => rule)).toContain("cycle");
+    }
+  });
+
+  it("the same error in other calls, an error streak, mostly mistakes", () => {
+    const wall = times(6, (index) => ({
+      input: `javac ${index}.java`,
+      text: `line ${index}: javac: not found`,
+      ok: false,
+    }));
+    expect(judged(used(wall)).reasons.map(({ rule }) => rule)).toEqual(
+      expect.arrayContaining(["same_error", "error_streak"]),
+    );
+    const mixed = times(22, (index) =>
+      index % 4 === 0
+        ? work(index)
+        : { input: `try ${index}`, text: `Error: no ${"abcdefghijklmnopqrstuvwxyz"[index]}`, ok: false },
+    );
+    expect(judged(used(mixed))).toMatchObject({ verdict: "blocked", cause: "mistakes" });
+  });
+
+  it("steps that show nothing new, however the calls differ", () => {
+    const blind = times(7, (index) => ({ input: `find /place${index} -name java`, text: "" }));
+    expect(judged(used(blind))).toMatchObject({ verdict: "blocked", cause: "no_news" });
+  });
+
+  it("clears on new information", () => {
+    const stuck = times(5, () => ({ input: "cat a.ts", text: "one" }));
+    const judge = new Judge("");
+    const feed = (moments: Moment[]): void => {
+      for (const { activity, atMs, seq } of moments) judge.add(activity, atMs, seq);
+    };
+    feed(used(stuck));
+    expect(judge.verdict(RUNNING).level).toBe("alert");
+    feed(used(times(1, work)));
+    expect(judge.verdict(RUNNING).level).toBe("alert");
+    feed(used(times(3, (index) => work(index + 1))));
+    expect(judge.verdict(RUNNING)).toMatchObject({ verdict: "on_track", level: "none" });
+  });
+
+  it("leaves polling, batches of edits and tests after changes alone", () => {
+    const poll = times(8, () => ({ input: "sleep 30; gh run view 7", text: "in progress" }));
+    const edits = times(12, (index) => ({ name: "Edit", input: { file_path: `src/${index}.ts` }, text: "updated" }));
+    const tests = times(20, (index) =>
+      index % 2 === 0
+        ? { name: "Edit", input: { file_path: "a.ts", new_string: `v${index}` }, text: "updated" }
+        : { input: "npm test", text: "42 passed" },
+    );
+    for (const steps of [poll, edits, tests]) expect(judged(used(steps)).level).toBe("none");
+  });
+
+  it("saying one sentence over and over, in pieces too; a plain command may", () => {
+    const again = Array.from(
+      { length: 40 },
+      (_, index): Activity => ({
+        kind: "said",
+        text:
+          index % 4 === 3
+            ? "again now. "
+            : (["I will read ", "the configuration ", "file of the server "][index % 4] ?? ""),
+      }),
+    );
+    expect(judged(lines({ kind: "started", session: null, model: null }, ...again)).cause).toBe("same_words");
+    expect(judged(lines(...again)).level).toBe("none");
+  });
+
+  it("what it works on is said before how it gets on", () => {
+    const task =
+      "Rename the swappable dependency of ProjectState in the autodetector of migrations for a ForeignKey constraint";
+    const other = `grep flux colnames in BinnedTimeSeries; the lightcurve periodogram of TESS folds photometry by barycentric
+      epoch, aperture, dilution, detrending and centroid`;
+    const away = times(4, (index) => ({ input: `${other} ${"abcd"[index]}`, text: `line ${"abcd"[index]}` }));
+    const same = times(3, () => ({ input: `${other} last`, text: "one" }));
+    const told = judged(used([...away, ...same]), {}, task);
+    expect(told).toMatchObject({ verdict: "drifting", level: "watch" });
+    expect(told.reasons.map(({ rule }) => rule)).toEqual(["off_task", "repeat", "again"]);
+  });
+
+  it("tool uses that are denied in a row", () => {
+    const denied: Activity = { kind: "permission", tool: "Bash", denied: true };
+    expect(judged(lines(denied, denied, denied))).toMatchObject({ verdict: "blocked", cause: "denied" });
+  });
+
+  it("done, and nothing was done", () => {
+    const start: Activity = { kind: "started", session: null, model: null };
+    const done: Activity = { kind: "finished", ok: true, why: null, text: "All tests pass now." };
+    const told = judged(lines(start, done), { phase: "drained", outcome: "completed" });
+    expect(told).toMatchObject({ verdict: "unknown", level: "watch" });
+    expect(told.reasons[0]).toMatchObject({ rule: "unproven", evidence: { quote: "All tests pass now." } });
+  });
+
+  it("thresholds can be others", () => {
+    const same = used(times(2, () => ({ input: "cat a.ts", text: "one" })));
+    expect(judge(same, "", RUNNING, { repeat: { watch: 2, alert: 2 } }).level).toBe("alert");
+  });
+});
