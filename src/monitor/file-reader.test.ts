@@ -23,7 +23,7 @@ function reader(): { path: string; look: () => Batch; cursor: () => CursorRow | 
   return { path, look, cursor: () => cursor };
 }
 
-it("R-001.11, R-001.17: reads only what is new, from the exact byte", () => {
+it("R-001.11, R-001.17, R-001.19: reads only what is new, from the exact byte", () => {
   const { path, look } = reader();
   writeFileSync(path, `${lines(0, 3)}{"n":3,`);
   expect(numbers(look())).toEqual([0, 1, 2]);

@@ -1,10 +1,11 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { loadConfig } from "../../src/core/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
-import type { AgentSummary, JournalEvent } from "../../src/fleet.ts";
+import { type AgentSummary, type JournalEvent, Workspace } from "../../src/fleet.ts";
 import { placeToolUser } from "../support/tool-user.ts";
-import { Lab, until } from "../support/workspace.ts";
+import { Lab, supportFile, until } from "../support/workspace.ts";
 
 const SIXTEEN = [
   "instance_id",
@@ -229,4 +230,31 @@ it("the commands watch --once, summary, cost and ls say it", async () => {
   const [listed] = (await made.cli("ls", "--json")).stdout.trim().split("\n");
   expect((JSON.parse(listed ?? "") as ListRecord).verdict).toBe("blocked");
   expect((await made.cli("summary", "--all", agent)).code).toBe(2);
+});
+
+it("R-001.14: the last lines can be read, whatever was read before", async () => {
+  const made = lab();
+  const { agent } = await made.sh("seq 1 50");
+  await made.workspace.wait([agent]);
+  await made.workspace.watcher().round();
+  const last: unknown[] = [];
+  for await (const { data } of made.workspace.logRecords(agent, { lines: 3 })) last.push(data);
+  expect(last).toEqual([48, 49, 50]);
+});
+
+it("R-001.4: the defaults are in the list of the configuration", () => {
+  expect(loadConfig().watch_poll).toBe(12_000);
+  expect(readFileSync(supportFile("../../docs/config.md"), "utf8")).toMatch(/`watch_poll`.*`12s`/);
+});
+
+it("R-001.18, R-001.27: a small interface, and nothing from outside below it", () => {
+  for (const name of ["watch", "watcher", "summary", "summaries", "readFile", "cost"] as const)
+    expect(Workspace.prototype[name]).toBeTypeOf("function");
+  const folder = supportFile("../../src/monitor");
+  const imports = globSync("*.ts", { cwd: folder })
+    .filter((file) => !file.endsWith(".test.ts"))
+    .flatMap((file) =>
+      [...readFileSync(join(folder, file), "utf8").matchAll(/ from "([^"]+)"/g)].map(([, name]) => name),
+    );
+  expect(imports.filter((name) => !/^(node:|\.)/.test(name ?? ""))).toEqual([]);
 });
