@@ -37,7 +37,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   using watch = watchRounds(context);
   const round = async (): Promise<Round> => {
     const done = await loop.round();
-    await watch.next();
+    await watch.next(loop.observed);
     await refresh();
     return done;
   };

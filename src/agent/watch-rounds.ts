@@ -2,8 +2,10 @@
 import { type FSWatcher, watch } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentId, isAgentId } from "../core/ids.ts";
+import { ENDED_PHASES } from "../core/types.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import { type Context, withReader } from "./context.ts";
+import type { Observed } from "./reconcile.ts";
 import { Watch } from "./watch.ts";
 
 /** A watch is a resource of the kernel that others need too. */
@@ -11,8 +13,8 @@ const FOLDERS_MAX = 256;
 const GATHER_MS = 1000;
 
 export interface WatchRounds extends Disposable {
-  /** A round if one is due; the summaries that were news. */
-  next(): Promise<AgentSummary[]>;
+  /** A round if one is due; the summaries that were news. `observed`: what a reconcile has just found. */
+  next(observed?: readonly Observed[]): Promise<AgentSummary[]>;
   wait(signal: AbortSignal): Promise<void>;
 }
 
@@ -48,13 +50,14 @@ export function watchRounds(context: Context): WatchRounds {
   };
 
   return {
-    async next() {
+    async next(observed) {
       const due = performance.now() >= allAt;
+      for (const { agent, row } of observed ?? []) if (ENDED_PHASES.includes(row.phase)) printed.add(agent);
       if (!due && printed.size === 0) return [];
       if (due) follow();
       const only = due ? undefined : new Set(printed);
       printed.clear();
-      const { summaries, more } = await rounds.round({ only });
+      const { summaries, more } = await rounds.round({ only, observed });
       allAt = more ? 0 : due ? performance.now() + config.watch_poll : allAt;
       const news = summaries.filter(({ instance_id: agent, run, id }) => seen.get(`${agent}.${run}`) !== id);
       for (const { instance_id: agent, run, id } of news) seen.set(`${agent}.${run}`, id);
