@@ -12,6 +12,7 @@ import { bench as cleanup } from "./cleanup.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nodeExit } from "./node-exit.ts";
+import { bench as positions } from "./positions.ts";
 import { bench as record } from "./record.ts";
 import { bench as registry } from "./registry.ts";
 import { bench as scan } from "./scan.ts";
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "node-exit": nodeExit,
   takeover,
   registry,
+  positions,
   stop,
   cleanup,
   record,

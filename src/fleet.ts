@@ -13,6 +13,7 @@ import {
   withReader,
   withWriter,
 } from "./agent/context.ts";
+import { costOf } from "./agent/cost.ts";
 import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
@@ -52,7 +53,10 @@ import {
   wantsWorktree,
 } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
+import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
 import { trackedFiles } from "./agent/tracked.ts";
+import { Watch } from "./agent/watch.ts";
+import { watchRounds } from "./agent/watch-rounds.ts";
 import { findRepository, worktreeState } from "./agent/worktree.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
@@ -79,6 +83,9 @@ import { fenced } from "./journal/term.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
+import type { CostBy, CostRecord } from "./monitor/cost.ts";
+import type { Batch } from "./monitor/file-reader.ts";
+import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
@@ -93,6 +100,7 @@ export type { JournalEvent } from "./journal/event.ts";
 export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
+export type { AgentSummary } from "./monitor/summary.ts";
 
 export interface OpenOptions {
   /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */
@@ -300,11 +308,12 @@ export class Workspace {
     return listed
       .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
       .filter(({ agent }) => options.task === undefined || agent.task === options.task)
-      .map((entry) =>
-        maskers.listed(
-          listRecord({ ...entry, run: observed.get(`${entry.run.agent}.${entry.run.run}`)?.row ?? entry.run }),
-        ),
-      );
+      .map((entry) => {
+        const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
+        // The watch's word is in the registry alone; facts do not hold it.
+        const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
+        return maskers.listed(listRecord({ ...entry, run }));
+      });
   }
 
   async show(id?: string): Promise<ShowRecord> {
@@ -323,7 +332,8 @@ export class Workspace {
     const { listed, facts } = locate(this.#context, agent);
     const { task } = listed.agent;
     const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
-    const run = fresh ?? (facts.intent ? runRow(paths, task, agent, listed.run.run, facts, true) : listed.run);
+    const now = fresh ?? (facts.intent ? runRow(paths, task, agent, listed.run.run, facts, true) : listed.run);
+    const run = { ...now, verdict: listed.run.verdict };
     const rows = withReader(this.#context, (registry) => registry.runsOf(agent));
     const earlier = (row: RunRow): RunRow => {
       const known = readFacts(paths.run(task, agent, row.run));
@@ -521,6 +531,47 @@ export class Workspace {
   initScripts(): string[] {
     assertPerson(this.#context, "put scripts into the project");
     return initScripts(this.#context);
+  }
+
+  /** The watch, to be asked for rounds: a look at every live agent, and at those that have just ended. */
+  watcher(): Watch {
+    return new Watch(this.#context);
+  }
+
+  /** Again and again: each time the summaries that are new. */
+  async *watch(signal: AbortSignal): AsyncGenerator<AgentSummary> {
+    using rounds = watchRounds(this.#context);
+    while (!signal.aborted) {
+      yield* await rounds.next();
+      await rounds.wait(signal);
+    }
+  }
+
+  /** What the watch says of one agent now. */
+  async summary(id?: string): Promise<AgentSummary> {
+    const agent = resolveId(this.#context, id);
+    const [found] = await latestSummaries(this.#context, new Set([agent]));
+    return found as AgentSummary;
+  }
+
+  /** Of every agent that lives or ended within a day. */
+  summaries(): Promise<AgentSummary[]> {
+    return latestSummaries(this.#context);
+  }
+
+  /** Places in logs, this workspace's and others. */
+  get positions(): Positions {
+    return positions(this.#context);
+  }
+
+  /** New whole lines of any file; the place is kept under a name when `commit` is called. */
+  readFile(reader: string, path: string): Batch & { commit(): void } {
+    return readFile(this.#context, parseAgentId(reader), resolve(path));
+  }
+
+  /** Tokens and money of runs since then, also of those that were killed or lost. */
+  cost(options: { since?: number | undefined; by?: CostBy | undefined } = {}): Promise<CostRecord[]> {
+    return costOf(this.#context, options.since ?? 0, options.by ?? "task");
   }
 
   /** Who leads, as one look can tell. */

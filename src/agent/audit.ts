@@ -22,6 +22,7 @@ export interface AuditEvent {
     | "progress"
     | "finding"
     | "turn"
+    | "verdict.changed"
     | "error";
   /** For people, one sentence; or what an agent said. */
   content: string;

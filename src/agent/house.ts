@@ -7,6 +7,7 @@ import { Leader, leadership } from "../journal/leader.ts";
 import type { Context } from "./context.ts";
 import { snapshotRounds } from "./journal.ts";
 import { Loop, type Round } from "./loop.ts";
+import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
 const KEEP_HEALTH_ROUNDS = 30;
@@ -34,8 +35,10 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   if (options.once) return yield* once(context, options);
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
+  using watch = watchRounds(context);
   const round = async (): Promise<Round> => {
     const done = await loop.round();
+    await watch.next(loop.observed);
     rendering.start();
     return done;
   };

@@ -42,6 +42,8 @@ export class Loop {
   readonly #readings: Readings;
   readonly #told = new Set<string>();
   #tidyAt = 0;
+  /** What the last round found, for others that need it in the same round. */
+  observed: readonly Observed[] = [];
 
   constructor(context: Context, { lingerMs = LINGER_MS }: { lingerMs?: number } = {}) {
     this.#context = context;
@@ -51,6 +53,7 @@ export class Loop {
 
   async round(): Promise<Round> {
     const observed = await reconcile(this.#context);
+    this.observed = observed;
     const stopped: AgentId[] = [];
     for (const one of observed.filter(({ row }) => row.phase === "running")) {
       const why = this.#lingers(one) ?? (await this.#passed(one));

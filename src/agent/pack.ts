@@ -8,6 +8,7 @@ import { basename } from "node:path";
 import { follow, type Progress, type Steps } from "../core/progress.ts";
 import type { FileReport } from "../core/types.ts";
 import { packFile, unpackFrames } from "../disk/archive.ts";
+import { errno } from "../disk/fault.ts";
 import { anchored, anchoredSteps, linkMove, removeFile } from "../disk/inside.ts";
 import { ArchiveSource } from "../log/archive-source.ts";
 import { Log } from "../log/log.ts";
@@ -169,7 +170,13 @@ export async function unpackLog(
 }
 
 function openArchive(root: string, path: string): ArchiveSource | undefined {
-  return stat(path) === undefined ? undefined : anchored(root, path, (safe) => ArchiveSource.open(safe));
+  if (stat(path) === undefined) return undefined;
+  try {
+    return anchored(root, path, (safe) => ArchiveSource.open(safe));
+  } catch (error) {
+    if (errno(error) === "ENOENT") return undefined; // Its folder went between the two looks.
+    throw error;
+  }
 }
 
 /** Of what an archive holds. */

@@ -65,6 +65,7 @@ export function runRow(
     queued: phase === "intended" && intent?.queued ? 1 : 0,
     turn_mono_ms: null,
     archive_from: phase === "drained" ? archiveFrom(facts) : null,
+    model: result?.model ?? intent?.model ?? null,
   };
 }
 

@@ -35,7 +35,7 @@ export async function readResult(
   }
   if (!driver.json) return null;
   const paths = logPath(context.layout, name.task, name.agent, name.run, newest);
-  const reader = driver.reader(before(context, name, facts));
+  const reader = driver.reader(sessionBefore(context, name, facts));
   const said = intent.journal === "turns" ? new Turns(context, name) : undefined;
   await eachRecord(paths.log, (record) => {
     if (record.type === "lifecycle") return;
@@ -65,7 +65,11 @@ function lostDriver({ exit }: Facts, reason: string): RunResult {
 }
 
 /** What the CLI had counted for the session when this run began. */
-function before(context: Context, { task, agent, run }: RunName, { intent }: Facts): RunResult["session_use"] {
+export function sessionBefore(
+  context: Context,
+  { task, agent, run }: RunName,
+  { intent }: Facts,
+): RunResult["session_use"] {
   if (!intent?.resume || run < 2) return null;
   return readFacts(context.layout.run(task, agent, run - 1)).cleanup?.result?.session_use ?? null;
 }

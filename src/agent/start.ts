@@ -173,7 +173,7 @@ function titleOf({ prompt, argv }: StartOptions): string {
   return (prompt ?? argv?.join(" ") ?? "").slice(0, TITLE_MAX);
 }
 
-type TaskOption = "priority" | "labels" | "deliverables" | "constraints" | "files" | "max_agents";
+type TaskOption = "priority" | "labels" | "deliverables" | "constraints" | "files" | "max_agents" | "on_verdict";
 export type TaskOptions = { [K in TaskOption]?: TaskFact[K] | undefined };
 
 export function taskFact(task: TaskId, description: string, nowMs: number, options: TaskOptions = {}): TaskFact {

@@ -40,6 +40,7 @@ describe("config", () => {
       snapshot_keep: 3,
       leader_ttl: 10_000,
       pause: "auto",
+      watch_poll: 12_000,
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",

@@ -40,6 +40,7 @@ export interface Config {
   readonly snapshot_keep: number;
   readonly leader_ttl: number;
   readonly pause: PausePolicy;
+  readonly watch_poll: number;
 }
 
 export type ConfigKey = keyof Config;
@@ -135,6 +136,11 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     kind: ["auto", "manual"],
     default: "auto",
     about: "After a write error, `midwatch up` goes on when it can be written again, or when a person says so",
+  },
+  watch_poll: {
+    kind: "duration",
+    default: "12s",
+    about: "How often the watch looks at each agent; one that prints is looked at within a second",
   },
 };
 

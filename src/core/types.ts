@@ -28,6 +28,8 @@ export type Permission = "ask" | "edit" | "all" | "plan";
 export type PausePolicy = "auto" | "manual";
 /** What happens when a limit of a run is passed. */
 export type LimitPolicy = "stop" | "interrupt" | "notify";
+/** What follows an alert of the watch; telling is always done. */
+export type VerdictPolicy = "notify" | "interrupt" | "stop";
 export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
 type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
@@ -256,6 +258,8 @@ export interface TaskFact {
   files?: string[];
   /** Live agents that may work on it at once. */
   max_agents?: number;
+  /** What is done beside telling when an agent is blocked or off track for sure. */
+  on_verdict?: VerdictPolicy;
   [more: string]: unknown;
 }
 

@@ -61,6 +61,8 @@ interface AgentPaths {
   progress: string;
   findings: string;
   summaries: string;
+  latestSummary: string;
+  summaryHistory: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
   /** What its worktree was made from. */
@@ -155,6 +157,8 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     progress: join(dir, "progress", `${agent}_progress.jsonl`),
     findings: join(dir, "findings", `${agent}_findings.jsonl`),
     summaries: join(dir, "summaries", agent),
+    latestSummary: join(dir, "summaries", agent, "latest_summary.json"),
+    summaryHistory: join(dir, "summaries", agent, "summary_history.jsonl"),
     runs: join(dir, "runs", agent),
     worktree: join(dir, "runs", agent, "worktree.json"),
   };

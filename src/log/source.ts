@@ -1,5 +1,5 @@
 /** Bytes of a log by offset, whatever holds them: a file that may still grow, or an archive. */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { errno } from "../disk/fault.ts";
 
 export interface Source {
@@ -54,6 +54,11 @@ export class FileSource implements Source {
 
   size(): number {
     return fstatSync(this.#fd).size;
+  }
+
+  /** Of the open file, whatever its name leads to now. */
+  stat(): Stats {
+    return fstatSync(this.#fd);
   }
 
   /** Tells a replaced or deleted file from the one that is open. */

@@ -60,18 +60,23 @@ export class Words {
   }
 }
 
-/** Identifiers count whole and by their parts. As numbers: a cut piece of a text would keep the whole text in memory. */
+/** As numbers: a cut piece of a text would keep the whole text in memory. */
 function wordsOf(text: string, most: number): Set<number> {
   const words = new Set<number>();
-  const add = (word: string): void => {
-    const lower = word.toLowerCase();
-    if (lower.length > 2 && lower.length <= 40 && words.size < most && !COMMON_WORDS.has(lower))
-      words.add(hashOf(lower));
-  };
-  for (const [identifier] of text.matchAll(/[\p{L}_][\p{L}\p{N}_]{2,}/gu)) {
-    add(identifier);
-    const parts = identifier.split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/);
-    if (parts.length > 1) for (const part of parts) add(part);
+  for (const word of ownWords(text)) {
+    if (words.size >= most) break;
+    words.add(hashOf(word));
   }
   return words;
+}
+
+/** What is said in other words than agents always use. Identifiers count whole and by their parts. */
+export function* ownWords(text: string): Generator<string> {
+  for (const [identifier] of text.matchAll(/[\p{L}_][\p{L}\p{N}_]{2,}/gu)) {
+    const parts = identifier.split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/);
+    for (const word of parts.length > 1 ? [identifier, ...parts] : [identifier]) {
+      const lower = word.toLowerCase();
+      if (lower.length > 2 && lower.length <= 40 && !COMMON_WORDS.has(lower)) yield lower;
+    }
+  }
 }

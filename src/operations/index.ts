@@ -3,6 +3,7 @@
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { cost } from "./cost.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
 import { doctor } from "./doctor.ts";
@@ -24,12 +25,14 @@ import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
 import { stop } from "./stop.ts";
+import { summary } from "./summary.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 import { up } from "./up.ts";
 import { verify } from "./verify.ts";
 import { version } from "./version.ts";
 import { wait } from "./wait.ts";
+import { watch } from "./watch.ts";
 
 export const operations: readonly Operation[] = [
   run,
@@ -37,6 +40,9 @@ export const operations: readonly Operation[] = [
   show,
   logs,
   diff,
+  watch,
+  summary,
+  cost,
   wait,
   stop,
   restart,

@@ -61,12 +61,13 @@ export function listTable(records: readonly ListRecord[], options: RenderOptions
   const rows = records.map((record) => [
     record.agent,
     state(record, options),
+    record.verdict ?? "-",
     formatSize(record.bytes),
     age(record.last_output_at),
     age(record.started_at),
     record.role ?? "",
   ]);
-  return table([["AGENT", "STATE", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows]);
+  return table([["AGENT", "STATE", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows]);
 }
 
 /** The receipt of a stop. */

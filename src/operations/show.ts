@@ -45,6 +45,7 @@ export const show: Operation = operation({
       ["agent", record.agent],
       ["task", record.task],
       ["state", state(record, options)],
+      ["verdict", record.verdict ?? "-"],
       ["run", `${record.run} (${record.guarantee ?? "-"})`],
       ["started", `${record.started_at ?? "-"} (${age(record.started_at)} ago)`],
       ["ended", record.ended_at ?? "-"],

@@ -20,6 +20,11 @@ export const task: Operation = operation({
       .describe("Live agents that may work on it at once")
       .meta({ value: "N" })
       .optional(),
+    on_verdict: z
+      .enum(["notify", "interrupt", "stop"])
+      .describe("What follows when the watch is sure that an agent of it is blocked or off track (notify)")
+      .meta({ value: "notify|interrupt|stop" })
+      .optional(),
   }),
   changes: true,
   details: "What is given here reaches each agent of the task in its prompt.",
@@ -27,7 +32,7 @@ export const task: Operation = operation({
     'midwatch task "Port the parser to Rust"',
     'midwatch task "Port the parser" --deliverable "all tests pass" --constraint "no new dependency" --file src/parse.ts',
   ],
-  run: (context, { description, priority, label, deliverable, constraint, file, max_agents }) => {
+  run: (context, { description, priority, label, deliverable, constraint, file, max_agents, on_verdict }) => {
     const some = (items: string[]): string[] | undefined => (items.length > 0 ? items : undefined);
     return workspaceOf(context, { make: true }).task(description, {
       priority,
@@ -36,6 +41,7 @@ export const task: Operation = operation({
       constraints: some(constraint),
       files: some(file),
       max_agents,
+      on_verdict,
     });
   },
   render: (made) => made.task,

@@ -157,3 +157,16 @@ export function signalKeeper(identity: ProcessIdentity, nonce: string, where: Ho
     return false;
   }
 }
+
+/** The main process of a run that is surely this one. False when it is not, or no longer. */
+export function signalMain({ main, ...where }: Host & { main: ProcessIdentity }, signal: NodeJS.Signals): boolean {
+  const here = host();
+  if (where.boot_id !== here.boot_id || where.pid_ns !== here.pid_ns) return false;
+  if (main.pid <= 1 || readProcess(main.pid)?.start_ticks !== main.start_ticks) return false;
+  try {
+    process.kill(main.pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}

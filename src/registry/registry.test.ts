@@ -46,6 +46,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     queued: 0,
     turn_mono_ms: null,
     archive_from: null,
+    model: null,
     ...more,
   };
 }

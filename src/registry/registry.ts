@@ -18,13 +18,15 @@ import {
   type ReportRow,
   type RunRow,
   readRow,
+  type SummaryRow,
   type Table,
   type TaskRow,
   upsertSql,
   valuesOf,
 } from "./rows.ts";
+import { Watched } from "./watched.ts";
 
-export type { AgentRow, FileRow, Listed, ReportRow, RunRow, TaskRow } from "./rows.ts";
+export type { AgentRow, CursorRow, FileMark, FileRow, Listed, ReportRow, RunRow, SummaryRow, TaskRow } from "./rows.ts";
 
 export type Limits = Pick<Config, "max_agents" | "max_depth" | "max_children" | "child_rate">;
 
@@ -42,6 +44,7 @@ export interface Contents {
   runs: readonly RunRow[];
   files?: readonly FileRow[];
   reports?: readonly ReportRow[];
+  summaries?: readonly SummaryRow[];
 }
 
 export interface ArchiveDue {
@@ -63,9 +66,12 @@ const FOUND_MAX = 10;
 export class Registry {
   readonly #connection: Connection;
   readonly #statements = new Map<string, StatementSync>();
+  /** Places in logs, and what was made of what was read. */
+  readonly watched: Watched;
 
   private constructor(connection: Connection) {
     this.#connection = connection;
+    this.watched = new Watched(connection);
   }
 
   static open(path: string, options: OpenOptions = {}): Registry {
@@ -183,7 +189,8 @@ export class Registry {
       const others = this.#all(of, task).some((row) => !agents.includes(row["agent"] as AgentId));
       if (agents.some((agent) => live.has(agent)) || (whole && others)) return false;
       for (const agent of agents) {
-        for (const table of ["runs", "files", "reports"]) this.#run(`DELETE FROM ${table} WHERE agent = ?`, agent);
+        for (const table of ["runs", "files", "reports", "cursors", "summaries"])
+          this.#run(`DELETE FROM ${table} WHERE agent = ?`, agent);
         this.#run("DELETE FROM agents WHERE id = ?", agent);
       }
       if (whole) this.#run("DELETE FROM tasks WHERE id = ?", task);
@@ -200,7 +207,8 @@ export class Registry {
   deleteRun(agent: AgentId, run: number): void {
     this.#connection.write(() => {
       this.#run("DELETE FROM runs WHERE agent = ? AND run = ?", agent, run);
-      this.#run("DELETE FROM files WHERE agent = ? AND run = ?", agent, run);
+      for (const table of ["files", "cursors", "summaries"])
+        this.#run(`DELETE FROM ${table} WHERE agent = ? AND run = ?`, agent, run);
       this.#run("DELETE FROM agents WHERE id = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE agent = agents.id)", agent);
       this.#run("DELETE FROM reports WHERE agent = ? AND NOT EXISTS (SELECT 1 FROM agents WHERE id = ?)", agent, agent);
     });
@@ -223,6 +231,7 @@ export class Registry {
       );
       this.#run("DELETE FROM tasks WHERE created_at < ?", keepSince);
       this.#run("DELETE FROM reports");
+      this.#run("DELETE FROM summaries");
       this.#putContents(contents);
       this.#run("INSERT OR REPLACE INTO meta (key, value) VALUES ('built_at', ?)", iso());
     });
@@ -261,6 +270,18 @@ export class Registry {
   /** Agents started by this one, each with its newest run. */
   children(parent: AgentId): Listed[] {
     return this.#listed(`agents.parent = ? AND ${NEWEST} ORDER BY runs.created_at, runs.agent`, [parent]);
+  }
+
+  /** Every run that began or was still going at or after this time. */
+  runsSince(since: string): Listed[] {
+    return this.#listed("coalesce(runs.ended_at, '9999') >= ? ORDER BY runs.created_at, runs.agent", [since]);
+  }
+
+  /** Runs that ended since then and whose logs nobody has read to the end. */
+  unwatched(since: string): Listed[] {
+    const where = `runs.ended_at >= ? AND NOT EXISTS
+      (SELECT 1 FROM summaries WHERE summaries.agent = runs.agent AND summaries.run = runs.run AND summaries.final = 1)`;
+    return this.#listed(where, [since]);
   }
 
   /** Every run of an agent, first to newest. */
@@ -333,8 +354,8 @@ export class Registry {
     this.#prepare(upsertSql(table)).run(...valuesOf(table, row));
   }
 
-  #putContents({ tasks, agents, runs, files = [], reports = [] }: Contents): void {
-    for (const [table, rows] of Object.entries({ tasks, agents, runs, files, reports }))
+  #putContents({ tasks, agents, runs, files = [], reports = [], summaries = [] }: Contents): void {
+    for (const [table, rows] of Object.entries({ tasks, agents, runs, files, reports, summaries }))
       this.#putAll(table as Table, rows);
   }
 

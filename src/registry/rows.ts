@@ -59,6 +59,8 @@ export interface RunRow {
   turn_mono_ms: number | null;
   /** When the age of its plain log begins to count; null when there is nothing to archive. */
   archive_from: string | null;
+  /** What its stream said, else what it was started with. */
+  model: string | null;
 }
 
 export interface FileRow extends TrackedFile {
@@ -70,6 +72,53 @@ export interface FileRow extends TrackedFile {
 export interface ReportRow {
   agent: AgentId;
   kind: "progress" | "findings";
+  data: Record<string, unknown>;
+}
+
+/** A reader's durable place in a log. */
+export interface CursorRow {
+  agent: AgentId;
+  /** `stream` for what an agent prints; else the absolute path of a file. */
+  log: string;
+  /** 0 for a file that is no run's. */
+  run: number;
+  /** Of the next byte to read, always behind a newline; in an archive it is the same. */
+  offset: number;
+  /** Lines before `offset`. */
+  line: number;
+  /** CRC32 of everything that was read in this generation. */
+  checksum: number;
+  /** How often the file was found to be another one. */
+  generation: number;
+  /** What the file is recognised by; null for a run's own log. */
+  file: FileMark | null;
+  /** Bytes that were there and were gone before they could be read. */
+  missed_bytes: number;
+  updated_at: string;
+}
+
+export interface FileMark {
+  dev: number;
+  ino: number;
+  birth_ms: number;
+  /** CRC32 of its first 16, 32, 64 ... bytes, as many as there were. */
+  head: number[];
+  /** CRC32 of the bytes just before the offset. */
+  tail: number;
+  /** Its size when it was looked at. */
+  seen: number;
+}
+
+/** The newest summary of a run. `told` is the `id` that files and journal have heard of. */
+export interface SummaryRow {
+  agent: AgentId;
+  run: number;
+  /** Of the last change of the verdict. */
+  id: string;
+  told: string | null;
+  /** 1 when the run has ended and all of its log was read. */
+  final: number;
+  /** The whole summary. */
   data: Record<string, unknown>;
 }
 
@@ -121,6 +170,7 @@ const RUN = [
   "queued",
   "turn_mono_ms",
   "archive_from",
+  "model",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",
@@ -132,14 +182,29 @@ const FILE = [
   "sha256",
 ] as const satisfies readonly (keyof FileRow)[];
 const REPORT = ["agent", "kind", "data"] as const satisfies readonly (keyof ReportRow)[];
-const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels"]);
+const CURSOR = [
+  "agent",
+  "log",
+  "run",
+  "offset",
+  "line",
+  "checksum",
+  "generation",
+  "file",
+  "missed_bytes",
+  "updated_at",
+] as const satisfies readonly (keyof CursorRow)[];
+const SUMMARY = ["agent", "run", "id", "told", "final", "data"] as const satisfies readonly (keyof SummaryRow)[];
+const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file"]);
 
-export const COLUMNS: Readonly<Record<"tasks" | "agents" | "runs" | "files" | "reports", readonly string[]>> = {
+export const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   tasks: TASK,
   agents: AGENT,
   runs: RUN,
   files: FILE,
   reports: REPORT,
+  cursors: CURSOR,
+  summaries: SUMMARY,
 };
 const KEYS = {
   tasks: ["id"],
@@ -147,21 +212,41 @@ const KEYS = {
   runs: ["agent", "run"],
   files: ["agent", "run", "path"],
   reports: ["agent", "kind"],
+  cursors: ["agent", "log", "run"],
+  summaries: ["agent", "run"],
 } as const;
 
 export type Table = keyof typeof KEYS;
 
+/** Facts do not hold it: a row made from them leaves what the watch has said. */
+const KEPT = new Set(["runs.verdict"]);
+const keep = (table: Table, column: string): string => `coalesce(excluded.${column}, ${table}.${column})`;
+
+/** Made once: they are asked for with each row. */
+const INSERTS = new Map<Table, string>();
+const UPSERTS = new Map<Table, string>();
+
 export function insertSql(table: Table): string {
-  const columns = COLUMNS[table];
-  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  return made(INSERTS, table, () => {
+    const columns = COLUMNS[table];
+    return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  });
 }
 
 export function upsertSql(table: Table): string {
-  const keys: readonly string[] = KEYS[table];
-  const sets = COLUMNS[table]
-    .filter((column) => !keys.includes(column))
-    .map((column) => `${column} = excluded.${column}`);
-  return `${insertSql(table)} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
+  return made(UPSERTS, table, () => {
+    const keys: readonly string[] = KEYS[table];
+    const sets = COLUMNS[table]
+      .filter((column) => !keys.includes(column))
+      .map((column) => `${column} = ${KEPT.has(`${table}.${column}`) ? keep(table, column) : `excluded.${column}`}`);
+    return `${insertSql(table)} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
+  });
+}
+
+function made(sqls: Map<Table, string>, table: Table, make: () => string): string {
+  const known = sqls.get(table) ?? make();
+  sqls.set(table, known);
+  return known;
 }
 
 /** The values of a row in the order of its table's columns; a field that is missing is stored as null. */

@@ -78,6 +78,33 @@ const MIGRATIONS: readonly string[] = [
   UPDATE runs SET archive_from = ended_at WHERE phase = 'drained';
   CREATE INDEX runs_archive ON runs (archive_from) WHERE archive_from IS NOT NULL;
   `,
+  `
+  ALTER TABLE runs ADD COLUMN model TEXT;
+  CREATE INDEX runs_ended ON runs (ended_at);
+  CREATE TABLE cursors (
+    agent TEXT NOT NULL,
+    log TEXT NOT NULL,
+    run INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    file TEXT,
+    missed_bytes INTEGER NOT NULL,
+    updated_at TEXT NOT NULL,
+    PRIMARY KEY (agent, log, run)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE summaries (
+    agent TEXT NOT NULL,
+    run INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    told TEXT,
+    final INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (agent, run)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX summaries_untold ON summaries (agent) WHERE told IS NOT id;
+  `,
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

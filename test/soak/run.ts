@@ -23,6 +23,7 @@ import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { takeOver } from "./take-over.ts";
+import { watchKills } from "./watch-kills.ts";
 
 type Campaign = (count: number, seed: number) => Promise<Report>;
 
@@ -43,6 +44,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
+  watchKills: [watchKills, 200],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

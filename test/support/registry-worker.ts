@@ -22,6 +22,7 @@ function insert(registry: Registry, id: string): void {
     queued: 0,
     turn_mono_ms: null,
     archive_from: null,
+    model: null,
   };
   const who = { id: agent, task, driver: "command", role: null, name: null, parent: null, depth: 0, created_at };
   registry.insertRun(

@@ -1,0 +1,24 @@
+/** What runs used. The end of a run is counted from its whole stream; of one that lives, or lost its keeper, the watch knows so far. */
+import { iso } from "../core/time.ts";
+import { type CostBy, type CostRecord, costBy } from "../monitor/cost.ts";
+import type { AgentSummary } from "../monitor/summary.ts";
+import { type Context, withReader } from "./context.ts";
+import { latestSummaries } from "./summaries.ts";
+
+export async function costOf(context: Context, sinceMs: number, by: CostBy): Promise<CostRecord[]> {
+  const open = new Map((await latestSummaries(context)).map((one) => [`${one.instance_id}.${one.run}`, one]));
+  const runs = withReader(context, (registry) => registry.runsSince(iso(sinceMs)));
+  return costBy(
+    runs.map(({ agent, run }) => {
+      const said: AgentSummary | undefined = run.tokens === null ? open.get(`${agent.id}.${run.run}`) : undefined;
+      return {
+        task: agent.task,
+        agent: agent.id,
+        model: said?.model ?? run.model ?? agent.model,
+        tokens: run.tokens ?? said?.tokens ?? null,
+        cost_usd: run.cost_usd ?? (said?.cost_estimated ? null : (said?.cost_usd ?? null)),
+      };
+    }),
+    by,
+  );
+}

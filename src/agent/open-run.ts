@@ -1,0 +1,34 @@
+/** The log of one run, surely of that run: a restart moves files at any moment. */
+import { existsSync, readdirSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
+import { Log } from "../log/log.ts";
+import type { Context } from "./context.ts";
+import type { RunName } from "./launch.ts";
+import { logPath } from "./log-path.ts";
+
+export interface OpenedRun {
+  path: string;
+  log: Log;
+}
+
+/** Undefined while there is no file. The name in logs/ belongs to this run as long as no later one has an intent. */
+export function openRun({ layout }: Context, name: RunName, json: boolean): OpenedRun | undefined {
+  const { task, agent, run } = name;
+  for (let newest = !hasLater({ layout }, name); ; newest = false) {
+    const { log: path, index } = logPath(layout, task, agent, run, newest);
+    const log = Log.open(path, index, { type: "stdout", json });
+    if (!newest || !hasLater({ layout }, name)) return log && { path, log };
+    log?.close();
+  }
+}
+
+export function hasLater({ layout }: Pick<Context, "layout">, { task, agent, run }: RunName): boolean {
+  let names: string[];
+  try {
+    names = readdirSync(layout.agent(task, agent).runs);
+  } catch (error) {
+    throwIfExhausted(error);
+    return false;
+  }
+  return names.some((name) => Number(name) > run && existsSync(layout.run(task, agent, Number(name)).intent));
+}

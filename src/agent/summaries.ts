@@ -1,0 +1,76 @@
+/** What the watch has said, for those who ask; and the places of readers. */
+import type { AgentId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import { type Batch, readNewLines } from "../monitor/file-reader.ts";
+import type { AgentSummary } from "../monitor/summary.ts";
+import type { CursorRow, Listed } from "../registry/registry.ts";
+import { type Context, withReader, withWriter } from "./context.ts";
+import { readFacts } from "./facts.ts";
+import { type Observed, reconcile } from "./reconcile.ts";
+import { runRow } from "./record.ts";
+import { Watch } from "./watch.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Of these agents, or of all that live or ended within a day: of each its newest run, looked at now unless it is over. */
+export async function latestSummaries(context: Context, only?: ReadonlySet<AgentId>): Promise<AgentSummary[]> {
+  const observed = await reconcile(context);
+  const live = new Map(observed.map((one) => [one.agent, one]));
+  const { listed, stored } = withReader(context, (registry) => {
+    const found = registry
+      .list(only === undefined ? { since: iso(Date.now() - DAY_MS) } : { all: true })
+      .filter(({ agent }) => only === undefined || only.has(agent.id));
+    const rows = found.map(({ run }) => registry.watched.summary(run.agent, run.run));
+    return { listed: found, stored: new Map(rows.flatMap((row) => (row ? [[row.agent, row] as const] : []))) };
+  });
+  const open = listed.filter(({ agent }) => stored.get(agent.id)?.final !== 1);
+  const looked = open.flatMap((one) => live.get(one.agent.id) ?? observe(context, one));
+  const { summaries } = await new Watch(context).round({
+    observed: looked,
+    only: new Set(looked.map(({ agent }) => agent)),
+    once: true,
+  });
+  const fresh = new Map(summaries.map((summary) => [`${summary.instance_id}.${summary.run}`, summary]));
+  return listed.flatMap(({ run }) => {
+    const known = stored.get(run.agent)?.data as unknown as AgentSummary | undefined;
+    return fresh.get(`${run.agent}.${run.run}`) ?? known ?? [];
+  });
+}
+
+function observe({ layout }: Context, { agent, run }: Listed): Observed[] {
+  const name = { task: agent.task, agent: agent.id, run: run.run };
+  const facts = readFacts(layout.run(name.task, name.agent, name.run));
+  return [{ ...name, facts, row: runRow(layout, name.task, name.agent, name.run, facts, true) }];
+}
+
+export interface Positions {
+  get(agent: AgentId, log: string, run?: number): CursorRow | undefined;
+  all(): CursorRow[];
+  update(rows: readonly CursorRow[]): void;
+  /** The next read begins at the start. */
+  reset(agent: AgentId, log?: string): void;
+  remove(agent: AgentId, log?: string): void;
+  clear(): void;
+  /** What was made of what was read, of every run. */
+  summaries(): AgentSummary[];
+}
+
+export function positions(context: Context): Positions {
+  const remove = (agent?: AgentId, log?: string): void =>
+    withWriter(context, ({ watched }) => watched.removeCursors(agent, log));
+  return {
+    get: (agent, log, run) => withReader(context, ({ watched }) => watched.cursor(agent, log, run)),
+    all: () => withReader(context, ({ watched }) => watched.cursors()),
+    update: (rows) => withWriter(context, ({ watched }) => watched.putCursors(rows)),
+    reset: remove,
+    remove,
+    clear: () => remove(),
+    summaries: () =>
+      withReader(context, ({ watched }) => watched.summaries()).map(({ data }) => data as unknown as AgentSummary),
+  };
+}
+
+export function readFile(context: Context, reader: AgentId, path: string): Batch & { commit(): void } {
+  const batch = readNewLines(reader, path, positions(context).get(reader, path));
+  return { ...batch, commit: () => positions(context).update([batch.cursor]) };
+}

@@ -1,0 +1,73 @@
+/** When the watch looks: at an agent that printed within a second of it, at all of them each `watch_poll`. */
+import { type FSWatcher, watch } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type AgentId, isAgentId } from "../core/ids.ts";
+import { ENDED_PHASES } from "../core/types.ts";
+import type { AgentSummary } from "../monitor/summary.ts";
+import { type Context, withReader } from "./context.ts";
+import type { Observed } from "./reconcile.ts";
+import { Watch } from "./watch.ts";
+
+/** A watch is a resource of the kernel that others need too. */
+const FOLDERS_MAX = 256;
+const GATHER_MS = 1000;
+
+export interface WatchRounds extends Disposable {
+  /** A round if one is due; the summaries that were news. `observed`: what a reconcile has just found. */
+  next(observed?: readonly Observed[]): Promise<AgentSummary[]>;
+  wait(signal: AbortSignal): Promise<void>;
+}
+
+export function watchRounds(context: Context): WatchRounds {
+  const { layout, config } = context;
+  const rounds = new Watch(context);
+  const folders = new Map<string, FSWatcher>();
+  const printed = new Set<AgentId>();
+  const seen = new Map<string, string>();
+  let allAt = 0;
+
+  const follow = (): void => {
+    const live = withReader(context, (registry) => registry.list());
+    const wanted = new Set(live.map(({ agent }) => layout.task(agent.task).logs));
+    for (const [folder, watcher] of folders) if (!wanted.has(folder)) drop(folder, watcher);
+    for (const folder of wanted) {
+      if (folders.has(folder) || folders.size >= FOLDERS_MAX) continue;
+      try {
+        const watcher = watch(folder, { persistent: false }, (_, name) => {
+          const agent = /^(.+)_stream\.jsonl$/.exec(name ?? "")?.[1];
+          if (isAgentId(agent)) printed.add(agent);
+        });
+        watcher.on("error", () => drop(folder, watcher));
+        folders.set(folder, watcher);
+      } catch {
+        // No folder yet, or no watches left: the poll is enough.
+      }
+    }
+  };
+  const drop = (folder: string, watcher: FSWatcher): void => {
+    watcher.close();
+    folders.delete(folder);
+  };
+
+  return {
+    async next(observed) {
+      const due = performance.now() >= allAt;
+      for (const { agent, row } of observed ?? []) if (ENDED_PHASES.includes(row.phase)) printed.add(agent);
+      if (!due && printed.size === 0) return [];
+      if (due) follow();
+      const only = due ? undefined : new Set(printed);
+      printed.clear();
+      const { summaries, more } = await rounds.round({ only, observed });
+      allAt = more ? 0 : due ? performance.now() + config.watch_poll : allAt;
+      const news = summaries.filter(({ instance_id: agent, run, id }) => seen.get(`${agent}.${run}`) !== id);
+      for (const { instance_id: agent, run, id } of news) seen.set(`${agent}.${run}`, id);
+      return news;
+    },
+    async wait(signal) {
+      await sleep(GATHER_MS, undefined, { signal }).catch(() => undefined);
+    },
+    [Symbol.dispose]() {
+      for (const [folder, watcher] of folders) drop(folder, watcher);
+    },
+  };
+}

@@ -1,0 +1,284 @@
+/**
+ * The watch: new lines of each live log, and of those that have just ended, become a verdict and a summary. Cursor and summary are stored
+ * in one transaction; then files and journal hear of what has changed, and that they did is stored too. Whoever dies in between is
+ * followed by one who tells it again under the same id. Trouble with one agent does not touch the others.
+ */
+import { statSync } from "node:fs";
+import { setImmediate as breathe } from "node:timers/promises";
+import type { AgentId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import { ENDED_PHASES } from "../core/types.ts";
+import type { Log } from "../log/log.ts";
+import type { Facts as JudgedFacts } from "../monitor/judge.ts";
+import { RunReading, STREAM } from "../monitor/run-reading.ts";
+import { type AgentSummary, isNews, makeSummary, type Subject } from "../monitor/summary.ts";
+import type { Watching } from "../registry/watched.ts";
+import { type Context, catchUp, withReader } from "./context.ts";
+import { readFacts } from "./facts.ts";
+import { findDriver } from "./find-driver.ts";
+import { hasLater, openRun } from "./open-run.ts";
+import { type Observed, reconcile } from "./reconcile.ts";
+import { runRow } from "./record.ts";
+import { sessionBefore } from "./result.ts";
+import { Silence } from "./silence.ts";
+import { tellSummaries } from "./tell-summaries.ts";
+
+/** Of one log in one round, and of all. The rest is read in the next, which comes at once. */
+const LOG_BYTES = 4 << 20;
+const ROUND_BYTES = 64 << 20;
+/** What ended longer ago without anybody watching is read only when somebody asks for it. */
+const JUST_ENDED_MS = 3_600_000;
+const BACKOFF_MS = 10_000;
+const PLACES_KEPT = 16;
+
+interface Kept {
+  subject: Subject;
+  reading: RunReading;
+  speaks: boolean;
+  summary: AgentSummary | null;
+  /** What the registry has. */
+  stored: AgentSummary | null;
+  storedOffset: number | undefined;
+  /** The file as it was read last: while it stays so there is nothing to read. */
+  file: { path: string; ino: number; size: number } | null;
+  /** Bytes of lines that reasons name. */
+  places: Map<string, { start: number; end: number }>;
+}
+
+export interface WatchOptions {
+  /** Only these agents. */
+  only?: ReadonlySet<AgentId> | undefined;
+  /** What a reconcile has just found. */
+  observed?: readonly Observed[] | undefined;
+  /** Nobody looks again soon: look at silent processes twice now. */
+  once?: boolean | undefined;
+}
+
+export interface WatchRound {
+  summaries: AgentSummary[];
+  /** Those of which files and journal heard. */
+  changed: AgentSummary[];
+  lines: number;
+  /** There is more to read at once. */
+  more: boolean;
+  /** Agents that could not be read. */
+  failed: { agent: AgentId; run: number; error: string }[];
+}
+
+export class Watch {
+  readonly #context: Context;
+  readonly #kept = new Map<string, Kept>();
+  readonly #silence = new Silence();
+  readonly #resting = new Map<string, number>();
+  #first = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  async round(options: WatchOptions = {}): Promise<WatchRound> {
+    const all = this.#candidates(options.observed ?? (await reconcile(this.#context)));
+    const wanted = all.filter(({ agent }) => options.only === undefined || options.only.has(agent));
+    const nowMs = Date.now();
+    const processes = await this.#silence.look(wanted, nowMs, options.once ?? false);
+    const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, failed: [] };
+    const news: Kept[] = [];
+    let budget = ROUND_BYTES;
+    for (const one of this.#inTurn(wanted)) {
+      const key = keyOf(one);
+      if ((this.#resting.get(key) ?? 0) > performance.now()) continue;
+      try {
+        const kept = this.#kept.get(key) ?? (await this.#keep(one));
+        const before = kept.reading.cursor;
+        const more = budget > 0 ? this.#read(one, kept, Math.min(budget, LOG_BYTES)) : true;
+        const { cursor } = kept.reading;
+        budget -= cursor.offset - before.offset;
+        done.lines += cursor.line - before.line;
+        done.more ||= more;
+        kept.summary = this.#summary(one, kept, { more, nowMs, process: processes.get(key) ?? null });
+        const placed = kept.summary.final || cursor.offset === kept.storedOffset;
+        if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
+        done.summaries.push(kept.summary);
+        if (cursor !== before) await breathe();
+      } catch (error) {
+        this.#resting.set(key, performance.now() + BACKOFF_MS);
+        this.#kept.delete(key);
+        done.failed.push({ agent: one.agent, run: one.run, error: String(error) });
+      }
+    }
+    await this.#store(news, done);
+    if (options.only === undefined) this.#forget(all);
+    return done;
+  }
+
+  /** What lives, and what ended and was not read to its end. */
+  #candidates(observed: readonly Observed[]): Observed[] {
+    const { layout } = this.#context;
+    const found = new Map(observed.map((one) => [keyOf(one), one]));
+    for (const { agent, run } of withReader(this.#context, (registry) =>
+      registry.unwatched(iso(Date.now() - JUST_ENDED_MS)),
+    )) {
+      const name = { task: agent.task, agent: agent.id, run: run.run };
+      if (found.has(keyOf(name))) continue;
+      const facts = readFacts(layout.run(agent.task, agent.id, run.run));
+      if (facts.intent)
+        found.set(keyOf(name), {
+          ...name,
+          facts,
+          row: runRow(layout, name.task, name.agent, name.run, facts, !hasLater(this.#context, name)),
+        });
+    }
+    return [...found.values()].filter(({ facts }) => facts.intent !== undefined);
+  }
+
+  /** Each round begins with another one, so that a flood of one does not starve those behind it. */
+  #inTurn(all: readonly Observed[]): Observed[] {
+    const first = all.length === 0 ? 0 : this.#first++ % all.length;
+    return [...all.slice(first), ...all.slice(0, first)];
+  }
+
+  async #keep({ task, agent, run, facts }: Observed): Promise<Kept> {
+    const intent = facts.intent as NonNullable<typeof facts.intent>;
+    const driver = await findDriver(this.#context, intent.driver);
+    const { cursor, summary, goal } = withReader(this.#context, (registry) => ({
+      cursor: registry.watched.cursor(agent, STREAM, run),
+      summary: (registry.watched.summary(agent, run)?.data ?? null) as AgentSummary | null,
+      goal: registry.task(task)?.description ?? "",
+    }));
+    const assigned = [goal, intent.prompt ?? ""].filter((text, i, both) => text !== "" && both.indexOf(text) === i);
+    const { role, parent, name, model } = intent;
+    const before = sessionBefore(this.#context, { task, agent, run }, facts);
+    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before });
+    const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
+    const kept: Kept = {
+      subject,
+      reading,
+      speaks: driver.json,
+      summary,
+      stored: summary,
+      storedOffset: cursor?.offset,
+      file: null,
+      places: new Map(),
+    };
+    const start = cursor ?? (summary?.final ? { ...reading.cursor, ...summary.position } : undefined);
+    if (start !== undefined) {
+      const opened = openRun(this.#context, { task, agent, run }, driver.json);
+      try {
+        if (opened !== undefined)
+          reading.takeUp(opened.log, start, { tokens: summary?.tokens ?? null, cost_usd: summary?.cost_usd ?? null });
+      } finally {
+        opened?.log.close();
+      }
+    }
+    this.#kept.set(keyOf({ agent, run }), kept);
+    return kept;
+  }
+
+  /** True when there is more. */
+  #read({ task, agent, run, row }: Observed, kept: Kept, bytes: number): boolean {
+    const live = !ENDED_PHASES.includes(row.phase);
+    if (kept.file !== null && live) {
+      const now = statSync(kept.file.path, { throwIfNoEntry: false });
+      if (now?.ino === kept.file.ino && now.size === kept.file.size) return false;
+    }
+    const opened = openRun(this.#context, { task, agent, run }, kept.speaks);
+    if (opened === undefined) return false;
+    const { log, path } = opened;
+    try {
+      // Asked before it is read: what is printed in between is found by the next round.
+      const now = statSync(path, { throwIfNoEntry: false });
+      const more = kept.reading.read(log, live, bytes);
+      kept.file = more || now === undefined ? null : { path, ino: now.ino, size: now.size };
+      return more;
+    } finally {
+      log.close();
+    }
+  }
+
+  #summary(
+    one: Observed,
+    kept: Kept,
+    now: { more: boolean; nowMs: number; process: JudgedFacts["process"] },
+  ): AgentSummary {
+    const { row } = one;
+    const facts: JudgedFacts = {
+      nowMs: now.nowMs,
+      phase: row.phase,
+      outcome: row.outcome,
+      why: row.reason,
+      startedMs: timeOf(row.started_at),
+      lastOutputMs: timeOf(row.last_output_at),
+      hold: row.hold,
+      speaks: kept.speaks,
+      process: now.process,
+    };
+    const stream = kept.reading.result;
+    const ended = one.facts.cleanup?.result;
+    let log: Log | undefined;
+    try {
+      return makeSummary({
+        subject: kept.subject,
+        facts,
+        judgement: kept.reading.judge.verdict(facts),
+        recent: kept.reading.recent,
+        result: ended ? { ...stream, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : stream,
+        cursor: kept.reading.cursor,
+        bytes: (place) => {
+          const key = `${place.from}-${place.to}`;
+          const known = kept.places.get(key);
+          if (known !== undefined) return known;
+          log ??= openRun(this.#context, one, kept.speaks)?.log;
+          const end = kept.reading.cursor.offset;
+          const found = {
+            start: log?.atLine(Math.max(0, place.from - 1), end).offset ?? 0,
+            end: log?.atLine(place.to, end).offset ?? 0,
+          };
+          if (kept.places.size >= PLACES_KEPT) kept.places.clear();
+          kept.places.set(key, found);
+          return found;
+        },
+        previous: kept.summary,
+        final: !now.more && ENDED_PHASES.includes(row.phase),
+      });
+    } finally {
+      log?.close();
+    }
+  }
+
+  /** A registry that cannot be had now hears of it in the next round: what is in memory is ahead of it and stays right. */
+  async #store(news: readonly Kept[], done: WatchRound): Promise<void> {
+    const rows = news.flatMap((kept) => (kept.summary === null ? [] : [watching(kept, kept.summary)]));
+    if (!catchUp(this.#context, ({ watched }) => watched.commit(rows))) {
+      done.more = true;
+      return;
+    }
+    for (const kept of news) {
+      kept.stored = kept.summary;
+      kept.storedOffset = kept.reading.cursor.offset;
+    }
+    done.changed = await tellSummaries(
+      this.#context,
+      news.flatMap(({ summary }) => summary ?? []),
+    );
+  }
+
+  #forget(all: readonly Observed[]): void {
+    const keys = new Set(all.map(keyOf));
+    for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
+    for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
+  }
+}
+
+function watching({ reading }: Kept, summary: AgentSummary): Watching {
+  const { instance_id: agent, run, id, on_track_status: verdict, final } = summary;
+  const data = summary as unknown as Record<string, unknown>;
+  return { cursor: reading.cursor, summary: { agent, run, id, final: final ? 1 : 0, data }, verdict };
+}
+
+function keyOf({ agent, run }: Pick<Observed, "agent" | "run">): string {
+  return `${agent}.${run}`;
+}
+
+function timeOf(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
+}

@@ -1,0 +1,253 @@
+/**
+ * New lines of a file that anybody may write, rotate, truncate or replace. A file is the same when device, inode, time of birth, its
+ * first bytes and the bytes before the place are: each alone is fooled by one way of rotating. No line is read twice; what was gone
+ * before it could be read is counted as missed. Nothing here throws over a file.
+ */
+import { readdirSync, type Stats, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
+import { throwIfExhausted } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import { forward, type Line, lineStartFrom, wholeEnd } from "../log/lines.ts";
+import { FileSource } from "../log/source.ts";
+import type { CursorRow, FileMark } from "../registry/registry.ts";
+
+export interface ReadLimits {
+  lines: number;
+  bytes: number;
+}
+
+/** Of one look at one file. */
+const READ_LIMITS: ReadLimits = { lines: 200, bytes: 1 << 20 };
+
+type Restart = "rotated" | "replaced" | "truncated";
+
+export interface Batch {
+  /** Whole lines; bytes that are no UTF-8 are replaced. */
+  lines: string[];
+  /** Lines read up to now, in all generations that the cursor tells of. */
+  total: number;
+  /** To be stored with what was made of the lines. */
+  cursor: CursorRow;
+  /** Why reading began anew, or went on in another file. */
+  restarted: Restart | null;
+  /** More can be read at once. */
+  more: boolean;
+  /** Why there is nothing to read. */
+  note: string | null;
+}
+
+const HEAD_FIRST = 16;
+const HEAD_STEPS = 7;
+const TAIL_BYTES = 1024;
+/** A folder with more files than this is not searched for a renamed one. */
+const ENTRIES_MAX = 5000;
+
+interface Open {
+  source: FileSource;
+  stat: Stats;
+}
+
+export function readNewLines(
+  agent: AgentId,
+  path: string,
+  before: CursorRow | undefined,
+  limits: ReadLimits = READ_LIMITS,
+): Batch {
+  const cursor = before ?? newCursor(agent, path);
+  let file: Open | undefined;
+  try {
+    file = open(path);
+    if (file === undefined) return nothing(cursor, "There is no such file.");
+    return cursor.file === null ? read(file, cursor, null, limits) : readOn(file, path, cursor, cursor.file, limits);
+  } catch (error) {
+    throwIfExhausted(error);
+    return nothing(cursor, error instanceof Error ? error.message : String(error));
+  } finally {
+    file?.source.close();
+  }
+}
+
+function newCursor(agent: AgentId, log: string): CursorRow {
+  const zero = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0 };
+  return { agent, log, run: 0, ...zero, file: null, updated_at: iso() };
+}
+
+function nothing(cursor: CursorRow, note: string): Batch {
+  return { lines: [], total: cursor.line, cursor, restarted: null, more: false, note };
+}
+
+function open(path: string): Open | undefined {
+  const source = FileSource.open(path);
+  return source && { source, stat: source.stat() };
+}
+
+function readOn(file: Open, path: string, cursor: CursorRow, mark: FileMark, limits: ReadLimits): Batch {
+  const { source, stat } = file;
+  if (!isSameNode(stat, mark)) return afterRotation(file, path, cursor, mark, limits);
+  const grown = stat.size >= cursor.offset;
+  if (grown) {
+    const view = viewFrom(file, cursor.offset, limits);
+    if (sumOf(view.before) === mark.tail) return read(file, cursor, null, limits, view);
+  }
+  const prefix = samePrefix(source, stat.size, mark);
+  if (prefix === 0) return read(file, restarted(cursor, mark, 0), "truncated", limits);
+  // Cut to a part of what was read: that part is not read again. When it has grown past the place since, nobody can tell where the
+  // part ended: rather missed than read twice.
+  const kept = grown ? lineStartFrom(source, cursor.offset, stat.size) : wholeEnd(source, stat.size);
+  const next = restarted(cursor, mark, kept);
+  const missed = grown ? kept - prefix : 0;
+  return read(file, { ...next, missed_bytes: next.missed_bytes + missed }, "truncated", limits);
+}
+
+/** The old file may lie beside the new one under another name: its rest comes first. */
+function afterRotation(file: Open, path: string, cursor: CursorRow, mark: FileMark, limits: ReadLimits): Batch {
+  const old = findRenamed(path, cursor, mark);
+  if (old === undefined) return read(file, restarted(cursor, mark, 0), "replaced", limits);
+  try {
+    const rest = read(old, cursor, "rotated", limits);
+    // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
+    const open = old.stat.size > rest.cursor.offset;
+    if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
+    const next = read(file, restarted(rest.cursor, null, 0), "rotated", limits);
+    const lost = open ? old.stat.size - rest.cursor.offset : 0;
+    return { ...next, cursor: { ...next.cursor, missed_bytes: next.cursor.missed_bytes + lost } };
+  } finally {
+    old.source.close();
+  }
+}
+
+function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Open | undefined {
+  const folder = dirname(path);
+  const names = readdirSync(folder);
+  if (names.length > ENTRIES_MAX) return undefined;
+  for (const name of names) {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (found === undefined || !found.isFile() || !isSameNode(found, mark)) continue;
+    const old = open(join(folder, name));
+    if (old === undefined) continue;
+    if (old.stat.size >= cursor.offset && sumOf(tailBytes(old.source, cursor.offset)) === mark.tail) return old;
+    old.source.close();
+  }
+  return undefined;
+}
+
+/** `mark` is that of a file whose rest is lost. */
+function restarted(cursor: CursorRow, mark: FileMark | null, offset: number): CursorRow {
+  const lost = mark === null ? 0 : Math.max(0, mark.seen - cursor.offset);
+  const { generation, missed_bytes } = cursor;
+  return { ...cursor, offset, checksum: 0, generation: generation + 1, missed_bytes: missed_bytes + lost };
+}
+
+/** The bytes just before a place and those from it on: one read tells whether it is the same file and what is new in it. */
+interface View {
+  before: Buffer;
+  fresh: Buffer;
+}
+
+/** One for all: lines are made to text before the next file is looked at, and a buffer for each kept the collector busy. */
+let scratch = Buffer.allocUnsafe(64 << 10);
+
+function viewFrom({ source, stat }: Open, offset: number, limits: ReadLimits): View {
+  const before = Math.min(offset, TAIL_BYTES);
+  const wanted = before + Math.min(Math.max(0, stat.size - offset), limits.bytes);
+  if (scratch.length < wanted) scratch = Buffer.allocUnsafe(wanted);
+  const bytes = scratch.subarray(0, wanted);
+  const got = source.read(bytes, offset - before);
+  return { before: bytes.subarray(0, Math.min(before, got)), fresh: bytes.subarray(before, Math.max(before, got)) };
+}
+
+function read(
+  file: Open,
+  cursor: CursorRow,
+  why: Restart | null,
+  limits: ReadLimits,
+  view: View = viewFrom(file, cursor.offset, limits),
+): Batch {
+  const { source, stat } = file;
+  const { fresh } = view;
+  const lines: string[] = [];
+  let end = 0;
+  for (let at = fresh.indexOf(NEWLINE); at >= 0 && lines.length < limits.lines; at = fresh.indexOf(NEWLINE, end)) {
+    lines.push(fresh.toString("utf8", end, at));
+    end = at + 1;
+  }
+  const left = stat.size - cursor.offset - end;
+  if (end === 0 && left > fresh.length) return readLong(file, cursor, why);
+  const next = placeAt(cursor, cursor.offset + end, lines.length, fresh.subarray(0, end));
+  const tail = end >= TAIL_BYTES ? fresh.subarray(end - TAIL_BYTES, end) : tailBytes(source, next.offset);
+  const more = left > fresh.length - end || fresh.includes(NEWLINE, end);
+  const marked = { ...next, file: markOf(file, cursor.file, sumOf(tail)) };
+  return { lines, total: marked.line, cursor: marked, restarted: why, more, note: null };
+}
+
+/** A line longer than what is read at once. */
+function readLong(file: Open, cursor: CursorRow, why: Restart | null): Batch {
+  const { source, stat } = file;
+  for (const { bytes, whole, end, truncated } of forward(source, cursor.offset, stat.size)) {
+    if (!whole) break;
+    const next = placeAt(cursor, end, 1, bytes, truncated ? undefined : NEWLINE_BYTE);
+    const marked = { ...next, file: markOf(file, cursor.file, sumOf(tailBytes(source, end))) };
+    const more = end < stat.size;
+    return { lines: [bytes.toString("utf8")], total: marked.line, cursor: marked, restarted: why, more, note: null };
+  }
+  const marked = { ...cursor, file: markOf(file, cursor.file, sumOf(tailBytes(source, cursor.offset))) };
+  return { lines: [], total: cursor.line, cursor: marked, restarted: why, more: false, note: null };
+}
+
+function placeAt(
+  cursor: CursorRow,
+  offset: number,
+  lines: number,
+  ...bytes: readonly (Buffer | undefined)[]
+): CursorRow {
+  let { checksum } = cursor;
+  for (const part of bytes) if (part !== undefined) checksum = crc32(part, checksum);
+  return { ...cursor, offset, line: cursor.line + lines, checksum, updated_at: iso() };
+}
+
+const NEWLINE = 10;
+const NEWLINE_BYTE = Buffer.of(NEWLINE);
+
+/** The checksum of all bytes before, with this line's behind them. */
+export function lineSum(before: number, { bytes, whole }: Pick<Line, "bytes" | "whole">): number {
+  const sum = crc32(bytes, before);
+  return whole ? crc32(NEWLINE_BYTE, sum) : sum;
+}
+
+function sumOf(bytes: Buffer): number {
+  return crc32(bytes);
+}
+
+/** File systems that keep no birth give the time of the last change for it: that tells nothing. */
+function isSameNode({ dev, ino, birthtimeMs, ctimeMs }: Stats, mark: FileMark): boolean {
+  return dev === mark.dev && ino === mark.ino && (birthtimeMs === mark.birth_ms || birthtimeMs === ctimeMs);
+}
+
+/** The first bytes of a file that was seen whole before are still the same: what follows them was. */
+function markOf({ source, stat }: Open, before: FileMark | null, tail: number): FileMark {
+  const { dev, ino, birthtimeMs, size } = stat;
+  const known = before?.ino === ino && before.dev === dev && before.head.length === HEAD_STEPS;
+  return { dev, ino, birth_ms: birthtimeMs, head: known ? before.head : headOf(source, size), tail, seen: size };
+}
+
+function headOf(source: FileSource, size: number): number[] {
+  const bytes = Buffer.alloc(Math.min(size, HEAD_FIRST << (HEAD_STEPS - 1)));
+  const got = source.read(bytes, 0);
+  const sums: number[] = [];
+  for (let length = HEAD_FIRST; length <= got; length *= 2) sums.push(crc32(bytes.subarray(0, length)));
+  return sums;
+}
+
+/** How many of the marked first bytes are there and the same, 0 for another beginning. A handful of bytes proves nothing. */
+function samePrefix(source: FileSource, size: number, { head }: FileMark): number {
+  const now = headOf(source, size);
+  const common = Math.min(now.length, head.length);
+  return common > 0 && now[common - 1] === head[common - 1] ? HEAD_FIRST << (common - 1) : 0;
+}
+
+function tailBytes(source: FileSource, offset: number): Buffer {
+  const bytes = Buffer.alloc(Math.min(offset, TAIL_BYTES));
+  return bytes.subarray(0, source.read(bytes, offset - bytes.length));
+}

@@ -1,0 +1,66 @@
+/** A summary for people: the verdict, why, and the lines that anybody can open. */
+import type { AgentSummary } from "../fleet.ts";
+import type { RenderOptions } from "./operation.ts";
+import { age, paint, table } from "./render.ts";
+
+const COLORS = { on_track: "green", drifting: "yellow", off_track: "red", blocked: "red", unknown: "dim" } as const;
+
+function verdictText(verdict: AgentSummary["on_track_status"] | null, options: RenderOptions): string {
+  return verdict === null ? "-" : paint(verdict, COLORS[verdict], options);
+}
+
+/** One line each. */
+export function summaryTable(summaries: readonly AgentSummary[], options: RenderOptions): string {
+  if (summaries.length === 0) return "No agents to watch.";
+  const rows = summaries.map((one) => [
+    one.instance_id,
+    verdictText(one.on_track_status, options),
+    age(one.since),
+    one.cause ?? one.evidence[0]?.rule ?? "",
+    one.current_activity.slice(0, Math.max(20, options.width - 60)),
+  ]);
+  return table([["AGENT", "VERDICT", "SINCE", "WHY", "DOES"], ...rows]);
+}
+
+export function summaryText(one: AgentSummary, options: RenderOptions): string {
+  const sure = one.confidence_score > 0 ? `, right in ${Math.round(one.confidence_score * 100)} of 100` : "";
+  const lines: [string, string][] = [
+    ["agent", `${one.instance_id} (run ${one.run})`],
+    ["verdict", `${verdictText(one.on_track_status, options)} since ${age(one.since)}${sure}`],
+    ...(one.cause === null
+      ? []
+      : [
+          ["cause", [one.cause, one.resets_at && `resets at ${one.resets_at}`].filter(Boolean).join(", ")] as [
+            string,
+            string,
+          ],
+        ]),
+    ["does", one.current_activity],
+    ["task", one.assigned_task],
+    ["tools", one.recent_tools.join(", ") || "-"],
+    ["idle", one.idle_duration_seconds === null ? "-" : `${one.idle_duration_seconds}s`],
+    ["used", used(one)],
+    ["advice", one.recommended_action],
+  ];
+  const why = one.evidence.flatMap(({ rule, level, value, threshold, about, log, quote }) => [
+    `  ${level === "alert" ? paint(rule, "red", options) : paint(rule, "yellow", options)}  ${value} (from ${threshold}): ${about}`,
+    ...(log === null
+      ? [`    ${quote}`]
+      : [
+          `    ${paint(quote, "dim", options)}`,
+          `    midwatch logs ${one.instance_id} --run ${log.run} --offset ${Math.max(0, log.line_start - 1)} --limit ${log.line_end - log.line_start + 1}`,
+        ]),
+  ]);
+  return [table(lines), ...(why.length > 0 ? ["why", ...why] : [])].join("\n");
+}
+
+function used({ tokens, cost_usd, cost_estimated, model }: AgentSummary): string {
+  const parts = [
+    tokens === null
+      ? ""
+      : `${tokens.input} in, ${tokens.output} out, ${tokens.cache_read + tokens.cache_write} cached tokens`,
+    cost_usd === null ? "" : `${cost_estimated ? "about " : ""}${cost_usd.toFixed(4)} USD`,
+    model ?? "",
+  ];
+  return parts.filter(Boolean).join(", ") || "-";
+}

@@ -1,0 +1,118 @@
+/** What each recorded stream cost, against the CLI's own figures in it, read here without the drivers. */
+import { appendFileSync, globSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { parseAgentId } from "../../src/core/ids.ts";
+import { driverNamed } from "../../src/drivers/index.ts";
+import { Log } from "../../src/log/log.ts";
+import { costBy, priceOf } from "../../src/monitor/cost.ts";
+import { RunReading } from "../../src/monitor/run-reading.ts";
+import { folder } from "../support/folder.ts";
+
+const FOLDER = fileURLToPath(new URL("../fixtures/streams", import.meta.url));
+const streams = globSync("*.jsonl", { cwd: FOLDER }).map((file) => ({
+  name: basename(file, ".jsonl"),
+  cli: file.split("-")[0] as string,
+  path: join(FOLDER, file),
+}));
+
+// biome-ignore lint/suspicious/noExplicitAny: four foreign formats, read as they are
+type Line = any;
+
+/** Null where the CLI gives no figure: it was ended before it could. */
+function ownFigure(cli: string, lines: readonly Line[]): { tokens: number; cost: number | null } | null {
+  const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+  switch (cli) {
+    case "claude": {
+      const result = lines.findLast(({ type }) => type === "result");
+      if (result === undefined) return null;
+      const uses: Line[] = Object.values(result.modelUsage);
+      const kinds = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"];
+      return { tokens: sum(uses.flatMap((use) => kinds.map((kind) => use[kind]))), cost: result.total_cost_usd };
+    }
+    case "codex": {
+      const usage = lines.findLast(({ type }) => type === "turn.completed")?.usage;
+      return usage === undefined ? null : { tokens: usage.input_tokens + usage.output_tokens, cost: null };
+    }
+    case "gemini": {
+      const stats = lines.findLast(({ type }) => type === "result")?.stats;
+      return stats === undefined ? null : { tokens: stats.total_tokens, cost: null };
+    }
+    default: {
+      const parts = lines.filter(({ type }) => type === "step_finish").map(({ part }) => part);
+      const tokens = parts.map(({ tokens: t }) => t.input + t.output + t.reasoning + t.cache.read + t.cache.write);
+      return parts.length === 0 ? null : { tokens: sum(tokens), cost: sum(parts.map(({ cost }) => cost)) };
+    }
+  }
+}
+
+function reading(cli: string, task = "Mend the parser"): RunReading {
+  return new RunReading({ agent: parseAgentId("a-1"), run: 1, driver: driverNamed(cli), task, before: null });
+}
+
+function total(tokens: { input: number; output: number; cache_read: number; cache_write: number } | null): number {
+  return tokens === null ? 0 : tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
+}
+
+it.each(streams)("the cost of $name is what the CLI says", ({ cli, path }) => {
+  const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
+  const own = ownFigure(
+    cli,
+    lines.map((line) => JSON.parse(line)),
+  );
+  const one = reading(cli);
+  const log = Log.open(path, undefined, { type: "stdout", json: true }) as Log;
+  try {
+    expect(one.read(log, false, Number.POSITIVE_INFINITY)).toBe(false);
+  } finally {
+    log.close();
+  }
+  expect(one.cursor.offset).toBe(readFileSync(path).length);
+  if (own === null) return;
+  expect(total(one.result.tokens)).toBe(own.tokens);
+  if (own.cost !== null) expect(one.result.cost_usd).toBeCloseTo(own.cost, 10);
+  const [record] = costBy([{ task: "t", agent: "a", ...one.result }], "task");
+  expect(record?.cost_usd).toBeCloseTo(own.cost ?? priceOf(one.result.model, one.result.tokens) ?? 0, 10);
+});
+
+it("taken up after any line, a reading comes to what one without a break does", () => {
+  for (const { cli, path } of streams) {
+    const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+    if (lines.length === 0) continue;
+    const copy = join(folder(), "stream.jsonl");
+    const open = (): Log => Log.open(copy, undefined, { type: "stdout", json: true }) as Log;
+    let before: RunReading | undefined;
+    for (const line of lines) {
+      appendFileSync(copy, `${line}\n`);
+      const log = open();
+      const next = reading(cli);
+      if (before !== undefined) next.takeUp(log, before.cursor, { tokens: null, cost_usd: null });
+      next.read(log, true, Number.POSITIVE_INFINITY);
+      log.close();
+      before = next;
+    }
+    const whole = reading(cli);
+    const log = open();
+    whole.read(log, true, Number.POSITIVE_INFINITY);
+    log.close();
+    const seen = ({ result, recent, cursor: { updated_at: _, ...place } }: RunReading): object => ({
+      result,
+      recent,
+      place,
+    });
+    if (before !== undefined) expect(seen(before)).toEqual(seen(whole));
+  }
+});
+
+it("a model has its own price or none: a dated name has the price of its family, another size has not", () => {
+  const tokens = { input: 1_000_000, output: 0, cache_read: 0, cache_write: 0 };
+  expect(priceOf("claude-sonnet-4-5-20250929", tokens)).toBe(3);
+  expect(priceOf("openai/gpt-5", tokens)).toBe(1.25);
+  expect(priceOf("gpt-5-huge", tokens)).toBeNull();
+  expect(priceOf(null, tokens)).toBeNull();
+  expect(priceOf("gpt-5", null)).toBeNull();
+  const [one, all] = costBy([{ task: "t", agent: "a", model: "gpt-5-huge", tokens, cost_usd: null }], "model");
+  expect(one).toMatchObject({ of: "gpt-5-huge", cost_usd: 0, unpriced: 1 });
+  expect(all).toMatchObject({ of: "all", runs: 1 });
+});

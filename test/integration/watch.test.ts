@@ -1,0 +1,260 @@
+import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { loadConfig } from "../../src/core/config.ts";
+import type { ListRecord } from "../../src/core/types.ts";
+import { type AgentSummary, type JournalEvent, Workspace } from "../../src/fleet.ts";
+import { placeToolUser } from "../support/tool-user.ts";
+import { Lab, supportFile, until } from "../support/workspace.ts";
+
+const SIXTEEN = [
+  "instance_id",
+  "instance_name",
+  "timestamp",
+  "current_activity",
+  "on_track_status",
+  "confidence_score",
+  "assigned_task",
+  "parent_instance_id",
+  "role",
+  "last_tool_used",
+  "recent_tools",
+  "output_preview",
+  "idle_duration_seconds",
+  "drift_reasons",
+  "alignment_keywords",
+  "recommended_action",
+];
+
+function lab(): Lab {
+  const made = new Lab();
+  onTestFinished(() => made.end());
+  return made;
+}
+
+/** What stands in for Claude Code prints these lines and stays. */
+function speaker(made: Lab, lines: readonly object[], then = "sleep 60"): NodeJS.ProcessEnv {
+  const bin = placeToolUser(made.folder);
+  const text = lines.map((line) => `printf '%s\\n' '${JSON.stringify(line)}'`).join("\n");
+  rmSync(join(bin, "claude"));
+  appendFileSync(join(bin, "claude"), `#!/bin/sh\n${text}\n${then}\n`, { mode: 0o755 });
+  return { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
+}
+
+const init = { type: "system", subtype: "init", session_id: "s", model: "claude-sonnet-4-5" };
+const step = (n: number, answer: string): object[] => [
+  {
+    type: "assistant",
+    request_id: `r${n}`,
+    message: {
+      id: `m${n}`,
+      usage: { input_tokens: 100, output_tokens: 10 },
+      content: [{ type: "tool_use", id: `t${n}`, name: "Bash", input: { command: "npm test parser" } }],
+    },
+  },
+  {
+    type: "user",
+    message: { content: [{ type: "tool_result", tool_use_id: `t${n}`, is_error: true, content: answer }] },
+  },
+];
+const SECRET = `sk-ant-api03-${"Zx9".repeat(30)}`;
+const LOOP = [init, ...Array.from({ length: 8 }, (_, n) => step(n, "Error: parser not found")).flat()];
+
+async function verdicts(made: Lab): Promise<JournalEvent[]> {
+  const found: JournalEvent[] = [];
+  for await (const { event } of made.workspace.events({ type: "verdict.changed" })) found.push(event);
+  return found;
+}
+
+it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
+  const made = lab();
+  const workspace = made.open({ env: speaker(made, [...LOOP, { type: "text", note: SECRET }]) });
+  const task = workspace.task("Fix the parser so that npm test passes again");
+  const run = await workspace.run({
+    driver: "claude",
+    task: task.task,
+    role: "fixer",
+    prompt: `Mend it with ${SECRET}`,
+  });
+  const watcher = workspace.watcher();
+  await until(async () => (await watcher.round()).summaries[0]?.on_track_status === "blocked");
+  const folder = join(made.root, task.task, "summaries", run.agent);
+  const summary = JSON.parse(readFileSync(join(folder, "latest_summary.json"), "utf8")) as AgentSummary;
+  expect(Object.keys(summary).slice(0, 16)).toEqual(SIXTEEN);
+  expect(summary).toMatchObject({
+    instance_id: run.agent,
+    on_track_status: "blocked",
+    role: "fixer",
+    last_tool_used: "Bash",
+    schema_version: 1,
+    tokens: { input: 800, output: 80 },
+    cost_estimated: true,
+  });
+  expect(summary.alignment_keywords).toContain("parser");
+  // The evidence can be opened: its bytes are whole lines of the log.
+  const [first] = summary.evidence;
+  const place = first?.log as NonNullable<AgentSummary["evidence"][number]["log"]>;
+  const bytes = readFileSync(run.log).subarray(place.byte_start, place.byte_end).toString();
+  expect(bytes.split("\n")).toHaveLength(place.line_end - place.line_start + 2);
+  expect(bytes).toContain("npm test parser");
+  expect(readFileSync(join(folder, "latest_summary.json"), "utf8")).not.toContain(SECRET);
+  expect(statSync(join(folder, "latest_summary.json")).mode & 0o777).toBe(0o600);
+
+  // Told once, however often it is looked at and by whom.
+  await watcher.round();
+  await made.open().watcher().round();
+  const [event, ...more] = await verdicts(made);
+  expect(more).toEqual([]);
+  expect(event).toMatchObject({ id: summary.id, agent: run.agent, data: { run: 1, verdict: "blocked" } });
+  expect(readFileSync(join(folder, "summary_history.jsonl"), "utf8").trim().split("\n").length).toBeLessThanOrEqual(2);
+  expect((await workspace.list())[0]?.verdict).toBe("blocked");
+
+  // The registry is an index of it.
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(join(made.root, `midwatch.db${suffix}`), { force: true });
+  using later = made.open();
+  expect((await later.show(run.agent)).verdict).toBe("blocked");
+});
+
+it("R-001.25: what cannot be read of one agent does not touch the others", async () => {
+  const made = lab();
+  const bad = await made.sh("echo one; sleep 60");
+  const good = await made.sh("echo two; sleep 60");
+  const intent = join(made.runDir(bad), "intent.json");
+  const fact = JSON.parse(readFileSync(intent, "utf8")) as object;
+  rmSync(intent);
+  appendFileSync(intent, JSON.stringify({ ...fact, driver: "gone" }));
+  const { summaries, failed } = await made.workspace.watcher().round();
+  expect(failed.map(({ agent }) => agent)).toEqual([bad.agent]);
+  expect(summaries.map(({ instance_id }) => instance_id)).toEqual([good.agent]);
+});
+
+it("R-001.28: an agent's place is dropped when it has ended and was read, and with it when it is pruned", async () => {
+  const made = lab();
+  const one = await made.sh("echo a; echo b; sleep 0.2; printf c");
+  const watcher = made.workspace.watcher();
+  await until(async () => (await watcher.round()).summaries.length > 0 && made.workspace.positions.all().length > 0);
+  await made.workspace.wait([one.agent]);
+  await watcher.round();
+  expect(made.workspace.positions.all()).toEqual([]);
+  const [summary] = made.workspace.positions.summaries();
+  expect(summary).toMatchObject({ final: true, position: { line: 3, offset: 5 } });
+  await made.workspace.prune({ olderMs: 0 });
+  expect(made.workspace.positions.summaries()).toEqual([]);
+  expect(existsSync(join(made.root, one.task, "summaries"))).toBe(false);
+});
+
+it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, reset and cleared", () => {
+  const made = lab();
+  const path = join(made.folder, "app.log");
+  appendFileSync(path, "one\ntwo\n");
+  const { positions } = made.workspace;
+  const batch = made.workspace.readFile("reader-1", path);
+  expect(batch.lines).toEqual(["one", "two"]);
+  batch.commit();
+  const [row] = positions.all();
+  expect(row).toMatchObject({ agent: "reader-1", log: path, offset: 8, line: 2 });
+  expect(Object.keys(row ?? {})).toEqual(expect.arrayContaining(["checksum", "updated_at", "generation", "file"]));
+  expect(made.open().readFile("reader-1", path).lines).toEqual([]);
+  positions.reset(batch.cursor.agent, path);
+  expect(positions.get(batch.cursor.agent, path)).toBeUndefined();
+  expect(made.workspace.readFile("reader-1", path).lines).toEqual(["one", "two"]);
+  positions.update([batch.cursor, { ...batch.cursor, log: `${path}.2` }]);
+  positions.remove(batch.cursor.agent, path);
+  expect(positions.all()).toHaveLength(1);
+  positions.clear();
+  expect(positions.all()).toEqual([]);
+});
+
+it("R-001.10: without its database the watch begins anew and comes to the same", async () => {
+  const made = lab();
+  const workspace = made.open({ env: speaker(made, LOOP) });
+  await workspace.run({ driver: "claude", prompt: "parser" });
+  await until(async () => (await workspace.watcher().round()).summaries[0]?.on_track_status === "blocked");
+  const [before] = workspace.positions.all();
+  rmSync(join(made.root, "midwatch.db"));
+  await made.open().watcher().round();
+  const [after] = made.open().positions.all();
+  expect({ ...after, updated_at: "" }).toEqual({ ...before, updated_at: "" });
+  expect(await verdicts(made)).toHaveLength(1);
+});
+
+it("R-001.9: a watcher knows where it is: it reads no line again when the places are gone", async () => {
+  const made = lab();
+  await made.sh("echo a; echo b; sleep 60");
+  const watcher = made.workspace.watcher();
+  await until(async () => (await watcher.round()).summaries[0]?.position.line === 2);
+  made.workspace.positions.clear();
+  expect((await watcher.round()).lines).toBe(0);
+});
+
+it.each([
+  ["stop", "stopped"],
+  ["interrupt", "failed"],
+] as const)("a task that asks for %s gets it when its agent is blocked for sure", async (policy, outcome) => {
+  const made = lab();
+  const workspace = made.open({ env: speaker(made, LOOP, "exec sleep 60") });
+  const task = workspace.task("Fix the parser", { on_verdict: policy });
+  const run = await workspace.run({ driver: "claude", task: task.task, prompt: "Mend it" });
+  const watcher = workspace.watcher();
+  await until(async () => {
+    await watcher.round();
+    return (await workspace.show(run.agent)).outcome !== null;
+  });
+  expect((await workspace.show(run.agent)).outcome).toBe(outcome);
+});
+
+it("by default the watch only tells", async () => {
+  const made = lab();
+  const workspace = made.open({ env: speaker(made, LOOP) });
+  const run = await workspace.run({ driver: "claude", prompt: "Mend the parser" });
+  await until(async () => (await workspace.watcher().round()).summaries[0]?.on_track_status === "blocked");
+  expect((await workspace.show(run.agent)).phase).toBe("running");
+});
+
+it("the commands watch --once, summary, cost and ls say it", async () => {
+  const made = lab();
+  const workspace = made.open({ env: speaker(made, LOOP) });
+  const { agent, log } = await workspace.run({ driver: "claude", prompt: "Mend the parser" });
+  await until(() => readFileSync(log, "utf8").split("\n").length > LOOP.length);
+  const once = await made.cli("watch", "--once", "--json");
+  expect(JSON.parse(once.stdout)).toMatchObject({ instance_id: agent, on_track_status: "blocked" });
+  const text = (await made.cli("summary", agent)).stdout;
+  expect(text).toMatch(/verdict +blocked/);
+  expect(text).toContain("npm test parser");
+  expect(text).toMatch(/midwatch logs \S+ --run 1 --offset \d+ --limit \d+/);
+  const all = (await made.cli("cost", "--by", "model", "--json")).stdout.trim().split("\n");
+  expect(all.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { of: "claude-sonnet-4-5", runs: 1, tokens: { input: 800, output: 80 } },
+    { of: "all", runs: 1 },
+  ]);
+  const [listed] = (await made.cli("ls", "--json")).stdout.trim().split("\n");
+  expect((JSON.parse(listed ?? "") as ListRecord).verdict).toBe("blocked");
+  expect((await made.cli("summary", "--all", agent)).code).toBe(2);
+});
+
+it("R-001.14: the last lines can be read, whatever was read before", async () => {
+  const made = lab();
+  const { agent } = await made.sh("seq 1 50");
+  await made.workspace.wait([agent]);
+  await made.workspace.watcher().round();
+  const last: unknown[] = [];
+  for await (const { data } of made.workspace.logRecords(agent, { lines: 3 })) last.push(data);
+  expect(last).toEqual([48, 49, 50]);
+});
+
+it("R-001.4: the defaults are in the list of the configuration", () => {
+  expect(loadConfig().watch_poll).toBe(12_000);
+  expect(readFileSync(supportFile("../../docs/config.md"), "utf8")).toMatch(/`watch_poll`.*`12s`/);
+});
+
+it("R-001.18, R-001.27: a small interface, and nothing from outside below it", () => {
+  for (const name of ["watch", "watcher", "summary", "summaries", "readFile", "cost"] as const)
+    expect(Workspace.prototype[name]).toBeTypeOf("function");
+  const folder = supportFile("../../src/monitor");
+  const imports = globSync("*.ts", { cwd: folder })
+    .filter((file) => !file.endsWith(".test.ts"))
+    .flatMap((file) =>
+      [...readFileSync(join(folder, file), "utf8").matchAll(/ from "([^"]+)"/g)].map(([, name]) => name),
+    );
+  expect(imports.filter((name) => !/^(node:|\.)/.test(name ?? ""))).toEqual([]);
+});
