@@ -7,11 +7,10 @@ import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { IntentFact, LimitName, Tokens } from "../core/types.ts";
 import { placeId } from "../journal/event.ts";
-import { interruptProcess } from "../process/identity.ts";
+import { signalMain } from "../process/identity.ts";
 import { archiveAged } from "./archive.ts";
 import { audit } from "./audit.ts";
 import { type Context, withReader } from "./context.ts";
-import { isHere } from "./facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { closeIdle } from "./messages.ts";
 import { emptyAged } from "./prune.ts";
@@ -115,8 +114,8 @@ export class Loop {
     audit(this.#context, [
       { type: "agent.limit", id: placeId("limit", key), content, agent, task, data: { run, limit } },
     ]);
-    const main = facts.start?.main;
-    if (interrupt && main && isHere(facts)) interruptProcess(main);
+    const { start } = facts;
+    if (interrupt && start?.main) signalMain({ ...start, main: start.main }, "SIGINT");
   }
 }
 

@@ -27,5 +27,5 @@ function newest(context: Context, agent: AgentId): number | undefined {
 
 /** As Ctrl-C would: CLIs end their turn and say how far they came. */
 function interrupt({ start }: Facts): void {
-  if (start?.main) signalMain(start as StartFact & { main: NonNullable<StartFact["main"]> }, "SIGINT");
+  if (start?.main) signalMain({ ...start, main: start.main }, "SIGINT");
 }

@@ -137,16 +137,6 @@ function pids(): number[] {
     .map(Number);
 }
 
-/** SIGINT to exactly this process, for one that should come to its end by itself. */
-export function interruptProcess({ pid, start_ticks }: ProcessIdentity): void {
-  if (pid <= 1 || readProcess(pid)?.start_ticks !== start_ticks) return;
-  try {
-    process.kill(pid, "SIGINT");
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */
 export function signalKeeper(identity: ProcessIdentity, nonce: string, where: Host, signal: NodeJS.Signals): boolean {
   if (identity.pid <= 1 || nonce === "" || !isKeeper(identity, nonce, where)) return false;
