@@ -1,7 +1,7 @@
 /**
  * Ids name files, so a string becomes an id in one place only. Everything that builds a path takes these branded types.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { MidwatchError } from "./errors.ts";
 
 export type AgentId = string & { readonly __id: "agent" };
@@ -35,13 +35,11 @@ export function newNonce(random: Random = randomBytes): string {
   return hex(random(16));
 }
 
-/** An id that sorts by time: 48 bits of ms, version 7, the rest random. */
-export function uuidv7(nowMs: number = Date.now(), random: Random = randomBytes): string {
-  const bytes = Buffer.from(random(16));
-  bytes.writeUIntBE(nowMs, 0, 6);
-  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
-  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
-  return hex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+/** An id that sorts by time: 48 bits of ms, version 7, the rest as in a random one (Node keeps a pool for those: it is quick). */
+export function uuidv7(nowMs: number = Date.now()): string {
+  const ms = nowMs.toString(16).padStart(12, "0");
+  const random = randomUUID();
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${random.slice(15)}`;
 }
 
 /**

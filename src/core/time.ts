@@ -10,8 +10,12 @@ export function monoMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
+let last = { ms: 0, text: "1970-01-01T00:00:00.000Z" };
+
+/** Many events share their millisecond: the text of the last one is kept. */
 export function iso(ms: number = Date.now()): string {
-  return new Date(ms).toISOString();
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
 }
 
 /** An RFC 3339 time (or a bare date, UTC midnight) in epoch ms, else undefined. 31 February is not a time. */
