@@ -116,6 +116,14 @@ describe("ruling text out at a glance", () => {
     );
   });
 
+  it("a name may be followed by any kind of space, in text and in bytes", () => {
+    for (const space of [" ", "\u00a0", "\u1680", "\u2003", "\u3000", "\ufeff"]) {
+      const text = `access_token${space}:hunter22`;
+      expect(masker().bytes(Buffer.from(text)).toString()).toBe(`access_token${space}:[masked]`);
+      expect(maskText(text)).toBe(`access_token${space}:[masked]`);
+    }
+  });
+
   it("a line is clean only if nothing in it would be hidden (property)", () => {
     fc.assert(
       fc.property(

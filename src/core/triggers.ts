@@ -4,8 +4,11 @@
  */
 
 const WORD = "abcdefghijklmnopqrstuvwxyz0123456789_-+.";
-/** What may stand behind a name and before its value; NUL is every character above Latin-1, such as other kinds of spaces. */
-const AFTER = "\"'\\:= \t\n\r\v\f\u00a0\0";
+/**
+ * What may stand behind a name and before its value; NUL is every character above Latin-1, such as other kinds of spaces, and the
+ * last five are the bytes that such a space begins with in UTF-8.
+ */
+const AFTER = "\"'\\:= \t\n\r\v\f\u00a0\0\u00c2\u00e1\u00e2\u00e3\u00ef";
 const TABLE_BITS = 16;
 const MIX = 0x9e3779b1;
 
