@@ -173,14 +173,16 @@ async function takeAway(
   const base = { id, task: task.task, agent, why, bytes };
   try {
     const ids = agents.map((one) => one.agent);
-    // A worktree is no file of ours to keep in the trash: git takes it away, and only when all of it is in another branch.
-    for (const one of ids) {
-      const { action, why: stays } = await retireWorktree(context, { task: task.task, agent: one, run: 1 });
-      if (action === "kept") return { ...base, id: null, action: "kept", why: `its worktree: ${stays}`, errors: [] };
-    }
     // The rows first, in one transaction that sees a start which came in between; from then on nobody starts one here.
     if (!withWriter(context, (registry) => registry.takeOut(task.task, ids, agent === null)))
       return { ...base, id: null, action: "kept", why: "an agent has been started meanwhile", errors: [] };
+    // A worktree is no file of ours to keep in the trash: git takes it away, and only when all of it is in another branch.
+    for (const one of ids) {
+      const { action, why: stays } = await retireWorktree(context, { task: task.task, agent: one, run: 1 });
+      if (action !== "kept") continue;
+      withWriter(context, (registry) => rebuildFrom(context.layout, registry)); // The rows come back.
+      return { ...base, id: null, action: "kept", why: `its worktree: ${stays}`, errors: [] };
+    }
     const manifest: Manifest = { v: 1, agent, agents: ids, task: task.task, why, bytes, at: iso(now), task_fact: task };
     const errors = putIntoTrash(context, id, manifest, paths);
     if (errors.length > 0) {

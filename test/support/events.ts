@@ -1,18 +1,8 @@
 import { join } from "node:path";
+import type { JournalEvent } from "../../src/journal/event.ts";
 import { type Lab, text } from "./workspace.ts";
 
-export interface Told {
-  v: number;
-  id: string;
-  interaction: number;
-  actor: string;
-  type: string;
-  content: string;
-  timestamp: string;
-  task?: string;
-  agent?: string;
-  data?: Record<string, unknown>;
-}
+export type Told = JournalEvent & { data?: Record<string, unknown> };
 
 /** The lines of events.log whose type begins so. */
 export function told(at: Lab, type = ""): Told[] {
