@@ -31,7 +31,10 @@ function countBlock(at: i32): i32 {
   );
   const four = i32x4.extadd_pairwise_i16x8_u(sums);
   return (
-    i32x4.extract_lane(four, 0) + i32x4.extract_lane(four, 1) + i32x4.extract_lane(four, 2) + i32x4.extract_lane(four, 3)
+    i32x4.extract_lane(four, 0) +
+    i32x4.extract_lane(four, 1) +
+    i32x4.extract_lane(four, 2) +
+    i32x4.extract_lane(four, 3)
   );
 }
 
