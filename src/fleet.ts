@@ -168,6 +168,11 @@ export class Workspace {
     return withReader(this.#context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
   }
 
+  /** Agents whose id begins so, for a shell that completes. Looks only; nothing is brought up to date. */
+  ids(prefix: string, most: number): AgentId[] {
+    return withReader(this.#context, (registry) => registry.findByPrefix(prefix, most));
+  }
+
   /** Newest first: those that live or ended within a day, or all. */
   list(options: ListOptions = {}): Promise<ListRecord[]> {
     return list(this.#context, options);
