@@ -3,6 +3,7 @@
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { completion } from "./completion.ts";
 import { cost } from "./cost.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
@@ -69,5 +70,6 @@ export const operations: readonly Operation[] = [
   prune,
   doctor,
   demo,
+  completion,
   version,
 ];

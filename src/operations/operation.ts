@@ -1,7 +1,7 @@
 /**
  * An operation is one thing a caller may ask for; the doors (CLI, MCP, HTTP) are made from this description alone. The
  * schema of the input is the single source of flags, help, JSON Schema and checks: each field says what it is by
- * `.describe()`, and by `.meta({ short, value })` how the CLI names it.
+ * `.describe()`, and by `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
 import type { z } from "zod";
 

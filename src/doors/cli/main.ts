@@ -44,6 +44,11 @@ async function dispatch(
   out: Output,
   operations: readonly Operation[],
 ): Promise<number> {
+  if (argv[0] === "__complete") {
+    const { complete } = await import("./complete.ts");
+    await out.write(complete(argv.slice(1), operations, io));
+    return 0;
+  }
   const { commandHelp, overview } = await import("./help.ts");
   const color = useColor(io);
   const bold = (text: string): string => (color ? `\u001b[1m${text}\u001b[22m` : text);
