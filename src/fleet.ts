@@ -86,6 +86,7 @@ import { type Verified, verify } from "./log/verify.ts";
 import type { CostBy, CostRecord } from "./monitor/cost.ts";
 import type { Batch } from "./monitor/file-reader.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
+import { thresholdsFrom } from "./monitor/thresholds.ts";
 import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
 
@@ -172,6 +173,7 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
       registries: new Registries(paths),
       drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
       headings: (file.value as { headings?: unknown } | undefined)?.headings,
+      thresholds: thresholdsFrom((file.value as { rules?: unknown } | undefined)?.rules),
       engine,
       journal: fenced(engine),
       onStep: options.onStep,

@@ -5,6 +5,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
+import type { Thresholds } from "../monitor/rules.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -32,6 +33,8 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
+  /** `rules` of midwatch.config.json, checked. */
+  readonly thresholds: Thresholds;
   /** The journal as readers see it: without what a leader wrote that had been followed. */
   readonly journal: EventLog;
   /** What it stands on, with its registers. */
