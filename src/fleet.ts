@@ -85,6 +85,7 @@ import type { LogRecord } from "./log/record.ts";
 import { type Verified, verify } from "./log/verify.ts";
 import type { CostBy, CostRecord } from "./monitor/cost.ts";
 import type { Batch } from "./monitor/file-reader.ts";
+import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
@@ -197,6 +198,7 @@ export class Workspace {
   readonly config: Config;
   readonly usedFallback: boolean;
   readonly #context: Context;
+  readonly #files = new HeldFiles();
 
   constructor(context: Context, usedFallback = false) {
     this.#context = context;
@@ -566,7 +568,7 @@ export class Workspace {
 
   /** New whole lines of any file; the place is kept under a name when `commit` is called. */
   readFile(reader: string, path: string): Batch & { commit(): void } {
-    return readFile(this.#context, parseAgentId(reader), resolve(path));
+    return readFile(this.#context, this.#files, parseAgentId(reader), resolve(path));
   }
 
   /** Tokens and money of runs since then, also of those that were killed or lost. */
@@ -622,6 +624,7 @@ export class Workspace {
   }
 
   close(): void {
+    this.#files[Symbol.dispose]();
     this.#context.registries.close();
     void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }
