@@ -25,6 +25,7 @@ import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { takeOver } from "./take-over.ts";
 import { watchKills } from "./watch-kills.ts";
+import { watchMemory } from "./watch-memory.ts";
 
 type Campaign = (count: number, seed: number) => Promise<Report>;
 
@@ -47,6 +48,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
   fileKills: [fileKills, 200],
+  watchMemory: [watchMemory, 60],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
