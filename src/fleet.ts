@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { activities } from "./agent/activities.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
+import { type Attention, attention } from "./agent/attention.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import { type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
@@ -176,6 +177,11 @@ export class Workspace {
   /** Newest first: those that live or ended within a day, or all. */
   list(options: ListOptions = {}): Promise<ListRecord[]> {
     return list(this.#context, options);
+  }
+
+  /** Who needs a person now; looks at the logs of all that live. */
+  attention(): Promise<Attention> {
+    return attention(this.#context);
   }
 
   async show(id?: string): Promise<ShowRecord> {
