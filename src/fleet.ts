@@ -3,13 +3,15 @@ import { resolve } from "node:path";
 import { activities } from "./agent/activities.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { type Attention, attention } from "./agent/attention.ts";
-import { assertAbove, assertPerson } from "./agent/caller.ts";
+import { audit } from "./agent/audit.ts";
+import { agentByCapability, assertAbove, assertPerson } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
-import { type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
+import { type Caller, type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
 import { costOf } from "./agent/cost.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
+import { announcedServer, announceServer, httpToken, type ServerFact, withdrawServer } from "./agent/http-files.ts";
 import {
   initScripts,
   logEvent,
@@ -26,6 +28,7 @@ import { Loop } from "./agent/loop.ts";
 import { Maskers } from "./agent/maskers.ts";
 import { closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
 import { type OpenOptions, open } from "./agent/open.ts";
+import { type Glance, glance, type Page, type PageOptions, readPage } from "./agent/page.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
 import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./agent/read.ts";
 import { Readings } from "./agent/readings.ts";
@@ -42,14 +45,14 @@ import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
-import type { Config } from "./core/config.ts";
+import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import type { Progress } from "./core/progress.ts";
 import type { ListRecord, Message, Report, ShowRecord, TaskFact } from "./core/types.ts";
 import type { Activity } from "./drivers/index.ts";
 import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
-import type { Stored } from "./journal/engine.ts";
+import type { Cursor, Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
 import { type HealthRecord, health } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
@@ -67,7 +70,11 @@ import { openWindow, type Window } from "./process/window.ts";
 export type { Archived } from "./agent/archive.ts";
 export { checkRun } from "./agent/check-run.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
+export type { Caller } from "./agent/context.ts";
+export type { HouseRecord } from "./agent/house.ts";
+export type { ServerFact } from "./agent/http-files.ts";
 export type { OpenOptions } from "./agent/open.ts";
+export type { Glance, Page } from "./agent/page.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
@@ -81,6 +88,15 @@ export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
 
+export interface Followed {
+  agent: AgentId;
+  run: number;
+  newest: number;
+  /** It changes when something is printed. */
+  folder: string;
+  look(run: number): Glance;
+}
+
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const { context, usedFallback } = open(options);
   return new Workspace(context, usedFallback);
@@ -91,12 +107,21 @@ export class Workspace {
   readonly config: Config;
   readonly usedFallback: boolean;
   readonly #context: Context;
+  readonly #borrowed: boolean;
 
-  constructor(context: Context, usedFallback = false) {
+  constructor(context: Context, usedFallback = false, borrowed = false) {
     this.#context = context;
+    this.#borrowed = borrowed;
     this.root = context.layout.root;
     this.config = context.config;
     this.usedFallback = usedFallback;
+  }
+
+  /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
+  as(caller: Caller, flags: ConfigInput = {}): Workspace {
+    const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+    const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
   }
 
   async run(options: StartOptions): Promise<RunRecord> {
@@ -226,6 +251,25 @@ export class Workspace {
     return readRaw(this.#context, this.#logOf(id, options), options);
   }
 
+  /** One window of a log. */
+  page(id: string | undefined, options: PageOptions & Pick<LogOptions, "run" | "stderr">): Page {
+    return readPage(this.#context, this.#logOf(id, options), options, this.maskers());
+  }
+
+  /** A log for followers that hold their own places: each `look` is at a run as it is on disk now. */
+  followed(id: string, options: Pick<LogOptions, "run" | "stderr">): Followed {
+    const of = this.#logOf(id, options);
+    const hide = this.maskers();
+    const folder = this.#context.layout.task(of.task).logs;
+    return {
+      agent: of.agent,
+      run: of.run,
+      newest: of.newest,
+      folder,
+      look: (run) => glance(this.#context, of, run, hide),
+    };
+  }
+
   /** All logs of a task as one, by time. */
   logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem> {
     const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
@@ -295,6 +339,13 @@ export class Workspace {
     return logEvent(this.#context, input);
   }
 
+  /** The journal from a cursor on; "end" is what comes from now on. The cursor behind each event leads to the next. */
+  async *eventsFrom(cursor: Cursor | "end" | undefined, signal: AbortSignal): AsyncGenerator<Stored> {
+    const { journal } = this.#context;
+    const after = cursor === "end" ? await journal.tail(0) : cursor;
+    for await (const item of journal.read({ after, follow: true, signal })) if (!("bad" in item)) yield item;
+  }
+
   /** The journal, in its order, as it was read: each event with its place. */
   events(options: EventsOptions = {}): AsyncGenerator<Stored> {
     return readEvents(this.#context, options);
@@ -347,6 +398,12 @@ export class Workspace {
     return latestSummaries(this.#context);
   }
 
+  /** What the watch has stored of a run, without a look at it. */
+  storedSummary(agent: AgentId, run: number): AgentSummary | undefined {
+    const row = withReader(this.#context, ({ watched }) => watched.summary(agent, run));
+    return row?.data as unknown as AgentSummary | undefined;
+  }
+
   /** Places in logs, this workspace's and others. */
   get positions(): Positions {
     return positions(this.#context);
@@ -393,6 +450,32 @@ export class Workspace {
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
   }
 
+  /** Opens the HTTP door; made once. */
+  httpToken(): string {
+    return httpToken(this.#context);
+  }
+
+  /** Tells others where a server of this workspace listens; the answer takes that back. */
+  announce(url: string): () => void {
+    announceServer(this.#context, url);
+    return () => withdrawServer(this.#context, url);
+  }
+
+  /** The server that began last, if it lives. */
+  server(): ServerFact | undefined {
+    return announcedServer(this.#context);
+  }
+
+  /** The agent whose capability this is. */
+  agentOf(id: string, capability: string): AgentId | undefined {
+    return agentByCapability(this.#context, id, capability);
+  }
+
+  /** Tells the journal who changed what through a door. */
+  auditDoor(event: { content: string; agent?: AgentId; data: Record<string, unknown> }): void {
+    audit(this.#context, [{ type: "http.change", ...event }]);
+  }
+
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */
   keepHouse(options: HouseOptions): AsyncGenerator<HouseRecord> {
     return keepHouse(this.#context, options);
@@ -410,6 +493,7 @@ export class Workspace {
   }
 
   close(): void {
+    if (this.#borrowed) return;
     this.#context.registries.close();
     void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }

@@ -7,6 +7,7 @@ import { readJson } from "../disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "../disk/workspace.ts";
 import { EmbeddedEngine } from "../journal/embedded-engine.ts";
 import { fenced } from "../journal/term.ts";
+import { thresholdsFrom } from "../monitor/thresholds.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "./context.ts";
 
 export interface OpenOptions {
@@ -42,6 +43,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     registries: new Registries(paths),
     drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
     headings: (file.value as { headings?: unknown } | undefined)?.headings,
+    thresholds: thresholdsFrom((file.value as { rules?: unknown } | undefined)?.rules),
     engine,
     journal: fenced(engine),
     onStep: options.onStep,

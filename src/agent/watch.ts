@@ -148,7 +148,8 @@ export class Watch {
     const assigned = [goal, intent.prompt ?? ""].filter((text, i, both) => text !== "" && both.indexOf(text) === i);
     const { role, parent, name, model } = intent;
     const before = sessionBefore(this.#context, { task, agent, run }, facts);
-    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before });
+    const { thresholds } = this.#context;
+    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before, thresholds });
     const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
     const kept: Kept = {
       subject,
