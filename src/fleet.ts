@@ -11,7 +11,14 @@ import { costOf } from "./agent/cost.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
-import { announcedServer, announceServer, httpToken, type ServerFact, withdrawServer } from "./agent/http-files.ts";
+import {
+  announcedServer,
+  announceServer,
+  httpToken,
+  loginLink,
+  type ServerFact,
+  withdrawServer,
+} from "./agent/http-files.ts";
 import {
   initScripts,
   logEvent,
@@ -464,6 +471,11 @@ export class Workspace {
   /** The server that began last, if it lives. */
   server(): ServerFact | undefined {
     return announcedServer(this.#context);
+  }
+
+  /** A new link to the page of the server that runs; good once. */
+  loginLink(): Promise<string> {
+    return loginLink(this.#context);
   }
 
   /** The agent whose capability this is. */
