@@ -71,6 +71,7 @@ import type { LogRecord } from "./log/record.ts";
 import type { Verified } from "./log/verify.ts";
 import type { CostBy, CostRecord } from "./monitor/cost.ts";
 import type { Batch } from "./monitor/file-reader.ts";
+import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
 
@@ -115,6 +116,7 @@ export class Workspace {
   readonly usedFallback: boolean;
   readonly #context: Context;
   readonly #borrowed: boolean;
+  readonly #files = new HeldFiles();
 
   constructor(context: Context, usedFallback = false, borrowed = false) {
     this.#context = context;
@@ -418,7 +420,7 @@ export class Workspace {
 
   /** New whole lines of any file; the place is kept under a name when `commit` is called. */
   readFile(reader: string, path: string): Batch & { commit(): void } {
-    return readFile(this.#context, parseAgentId(reader), resolve(path));
+    return readFile(this.#context, this.#files, parseAgentId(reader), resolve(path));
   }
 
   /** Tokens and money of runs since then, also of those that were killed or lost. */
@@ -505,6 +507,7 @@ export class Workspace {
   }
 
   close(): void {
+    this.#files[Symbol.dispose]();
     if (this.#borrowed) return;
     this.#context.registries.close();
     void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
