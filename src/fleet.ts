@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { activities } from "./agent/activities.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
+import { type Attention, attention } from "./agent/attention.ts";
 import { audit } from "./agent/audit.ts";
 import { agentByCapability, assertAbove, assertPerson } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
@@ -10,7 +11,14 @@ import { costOf } from "./agent/cost.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
-import { announcedServer, announceServer, httpToken, type ServerFact, withdrawServer } from "./agent/http-files.ts";
+import {
+  announcedServer,
+  announceServer,
+  httpToken,
+  loginLink,
+  type ServerFact,
+  withdrawServer,
+} from "./agent/http-files.ts";
 import {
   initScripts,
   logEvent,
@@ -203,6 +211,11 @@ export class Workspace {
   /** Newest first: those that live or ended within a day, or all. */
   list(options: ListOptions = {}): Promise<ListRecord[]> {
     return list(this.#context, options);
+  }
+
+  /** Who needs a person now; looks at the logs of all that live. */
+  attention(): Promise<Attention> {
+    return attention(this.#context);
   }
 
   async show(id?: string): Promise<ShowRecord> {
@@ -460,6 +473,11 @@ export class Workspace {
   /** The server that began last, if it lives. */
   server(): ServerFact | undefined {
     return announcedServer(this.#context);
+  }
+
+  /** A new link to the page of the server that runs; good once. */
+  loginLink(): Promise<string> {
+    return loginLink(this.#context);
   }
 
   /** The agent whose capability this is. */

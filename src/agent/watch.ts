@@ -70,12 +70,13 @@ export interface WatchRound {
 export class Watch {
   readonly #context: Context;
   readonly #kept = new Map<string, Kept>();
-  readonly #silence = new Silence();
+  readonly #silence: Silence;
   readonly #resting = new Map<string, number>();
   #first = 0;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#silence = new Silence(context.thresholds);
   }
 
   async round(options: WatchOptions = {}): Promise<WatchRound> {

@@ -26,6 +26,7 @@ import { search } from "./search.ts";
 import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
+import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
 import { task } from "./task.ts";
@@ -38,6 +39,7 @@ import { watch } from "./watch.ts";
 
 export const operations: readonly Operation[] = [
   run,
+  status,
   ls,
   show,
   logs,

@@ -48,6 +48,8 @@ export interface RenderOptions {
   color: boolean;
   /** Columns of the terminal, 80 when there is none. */
   width: number;
+  /** There is a terminal: tables are cut to its width. */
+  fit: boolean;
 }
 
 /** As the doors see it; `data` is whatever `run` gave, or one item of it when it is a stream. */
