@@ -35,6 +35,7 @@ import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
 import { Maskers } from "./agent/maskers.ts";
 import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
+import { Metrics } from "./agent/metrics.ts";
 import { hasEnded } from "./agent/observe.ts";
 import { type Glance, glance, type Page, type PageOptions, readPage } from "./agent/page.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
@@ -58,6 +59,7 @@ import {
 } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { trackedFiles } from "./agent/tracked.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
@@ -215,6 +217,7 @@ export class Workspace {
   readonly usedFallback: boolean;
   readonly #context: Context;
   readonly #borrowed: boolean;
+  #metrics: Metrics | undefined;
 
   constructor(context: Context, usedFallback = false, borrowed = false) {
     this.#context = context;
@@ -449,6 +452,12 @@ export class Workspace {
     return readPage(this.#context, this.#logOf(id, options), options, this.maskers());
   }
 
+  /** What happened in a run, and where in its log. */
+  async timeline(id: string | undefined, run?: number): Promise<Timeline> {
+    const of = this.#logOf(id, { run });
+    return await readTimeline(this.#context, of, locate(this.#context, of.agent).listed.agent.driver, this.maskers());
+  }
+
   /** A log for followers that hold their own places: each `look` is at a run as it is on disk now. */
   followed(id: string, options: Pick<LogOptions, "run" | "stderr">): Followed {
     const of = this.#logOf(id, options);
@@ -661,6 +670,12 @@ export class Workspace {
   consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
     const { engine, layout: paths } = this.#context;
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
+  }
+
+  /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
+  metrics(): Promise<string> {
+    this.#metrics ??= new Metrics(this.#context);
+    return this.#metrics.text();
   }
 
   /** Opens the HTTP door; made once. */
