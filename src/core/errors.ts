@@ -36,6 +36,7 @@ export const ERRORS = {
   UNSAFE_PATH: { exit: 5, status: 500, retryable: false },
   NO_HARD_LINKS: { exit: 5, status: 500, retryable: false },
   NO_KEEPER: { exit: 5, status: 500, retryable: false },
+  NO_LLM: { exit: 5, status: 500, retryable: false },
   NO_RESOURCES: { exit: 5, status: 503, retryable: true },
   LAUNCH_FAILED: { exit: 1, status: 500, retryable: false },
   COMMAND_NOT_FOUND: { exit: 5, status: 422, retryable: false },
