@@ -395,9 +395,9 @@ export class Workspace {
     return new Watch(this.#context);
   }
 
-  /** Again and again: each time the summaries that are new. */
-  async *watch(signal: AbortSignal): AsyncGenerator<AgentSummary> {
-    using rounds = watchRounds(this.#context);
+  /** Again and again: each time the summaries that are new. `tell` hears why no model is asked, where one is configured. */
+  async *watch(signal: AbortSignal, tell: (text: string) => void = () => undefined): AsyncGenerator<AgentSummary> {
+    using rounds = watchRounds(this.#context, tell);
     while (!signal.aborted) {
       yield* await rounds.next();
       await rounds.wait(signal);
