@@ -2,10 +2,11 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
-import { assertAbove, assertPerson } from "./agent/caller.ts";
+import { assertAbove, assertPerson, callingAgent } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import {
   type ArchiveStep,
+  type Caller,
   type Context,
   catchUp,
   type LaunchStep,
@@ -40,7 +41,15 @@ import { Readings } from "./agent/readings.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { type Observed, reconcile } from "./agent/reconcile.ts";
 import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
-import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
+import {
+  type FindingReport,
+  type Peers,
+  type ProgressReport,
+  type Reports,
+  recentReports,
+  reportFinding,
+  reportProgress,
+} from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
 import {
@@ -91,6 +100,7 @@ import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
+export type { Caller } from "./agent/context.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
@@ -197,12 +207,26 @@ export class Workspace {
   readonly config: Config;
   readonly usedFallback: boolean;
   readonly #context: Context;
+  readonly #borrowed: boolean;
 
-  constructor(context: Context, usedFallback = false) {
+  constructor(context: Context, usedFallback = false, borrowed = false) {
     this.#context = context;
+    this.#borrowed = borrowed;
     this.root = context.layout.root;
     this.config = context.config;
     this.usedFallback = usedFallback;
+  }
+
+  /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
+  as(caller: Caller, flags: ConfigInput = {}): Workspace {
+    const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+    const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
+  }
+
+  /** Who asks, as far as processes above us and the environment tell. */
+  caller(): Caller {
+    return { agent: callingAgent(this.#context) };
   }
 
   async run(options: StartOptions): Promise<RunRecord> {
@@ -247,6 +271,11 @@ export class Workspace {
     data?: unknown,
   ): FindingReport & Peers {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
+  }
+
+  /** What the agents of a task reported lately, newest first. */
+  reports(task: TaskId, most: number): Reports {
+    return recentReports(this.#context, task, most);
   }
 
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
@@ -622,6 +651,7 @@ export class Workspace {
   }
 
   close(): void {
+    if (this.#borrowed) return;
     this.#context.registries.close();
     void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }

@@ -14,6 +14,7 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { mcp } from "./mcp.ts";
 import type { Operation } from "./operation.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
@@ -60,6 +61,7 @@ export const operations: readonly Operation[] = [
   leader,
   health,
   up,
+  mcp,
   search,
   verify,
   archive,

@@ -4,6 +4,7 @@
  * `.describe()`, and by `.meta({ short, value })` how the CLI names it.
  */
 import type { z } from "zod";
+import type { Caller, Workspace } from "../fleet.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
@@ -16,6 +17,10 @@ export interface Context {
   json: boolean;
   /** A person looks at the answer on a terminal. */
   terminal: boolean;
+  /** Held open by a door that serves many callers: who asks, and the workspace in its name. Missing: each call opens its own. */
+  served?: { workspace: Workspace; caller: Caller } | undefined;
+  /** Opens the MCP door on this process's own input and output, until that ends; only the CLI can. */
+  serveMcp?: (() => Promise<void>) | undefined;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */
@@ -43,6 +48,8 @@ export interface Operation {
   readonly passthrough?: string | undefined;
   /** Whether it changes anything; MCP and HTTP tell callers. */
   readonly changes: boolean;
+  /** Makes sense in a terminal only: no other door has it. */
+  readonly cliOnly?: true | undefined;
   readonly examples: readonly string[];
   /** Data, an array (a list: one JSON line each), or a stream of items. Bytes are printed as they are. */
   run(context: Context, input: unknown): unknown;
