@@ -16,6 +16,7 @@ import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import { mcp } from "./mcp.ts";
 import type { Operation } from "./operation.ts";
+import { page } from "./page.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
 import { finding, progress } from "./report.ts";
@@ -40,6 +41,7 @@ export const operations: readonly Operation[] = [
   ls,
   show,
   logs,
+  page,
   diff,
   watch,
   summary,

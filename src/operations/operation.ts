@@ -19,6 +19,8 @@ export interface Context {
   terminal: boolean;
   /** Held open by a door that serves many callers: who asks, and the workspace in its name. Missing: each call opens its own. */
   served?: { workspace: Workspace; caller: Caller } | undefined;
+  /** Opens the HTTP door beside the operation; only the CLI can. */
+  serve?: ((workspace: Workspace, options: ServeOptions) => Promise<Served>) | undefined;
   /** Opens the MCP door on this process's own input and output, until that ends; only the CLI can. */
   serveMcp?: (() => Promise<void>) | undefined;
   /** Aborted when the caller has gone or asked to end. */
@@ -27,6 +29,21 @@ export interface Context {
   progress(text: string): void;
   /** Something a person should know that is not the answer; the CLI prints it on stderr. */
   notice(text: string): void;
+}
+
+export interface ServeOptions {
+  host: string;
+  /** 0 is any free one; undefined the usual one or, when that is in use, the next free one. */
+  port: number | undefined;
+  allowRemote: boolean;
+  tell(text: string): void;
+}
+
+export interface Served {
+  url: string;
+  /** Opens the page; good once. */
+  link: string;
+  close(): Promise<void>;
 }
 
 export interface RenderOptions {
