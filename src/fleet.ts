@@ -244,6 +244,11 @@ export class Workspace {
     return { agent: callingAgent(this.#context) };
   }
 
+  /** Where an agent works; undefined when there is no such agent. */
+  folderOf(agent: AgentId): string | undefined {
+    return locate(this.#context, agent).facts.intent?.cwd;
+  }
+
   async run(options: StartOptions): Promise<RunRecord> {
     const driver = await findDriver(this.#context, options.driver ?? "command");
     const started = await start(this.#context, driver, options);

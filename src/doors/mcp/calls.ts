@@ -1,6 +1,7 @@
 /** From a tool call to operations: the context they run in, their checks, their answers, and errors as MCP knows them. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { maskValue } from "../../core/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
@@ -11,6 +12,8 @@ export interface Place {
   env: Readonly<Record<string, string | undefined>>;
   /** `--workspace DIR`, when given. */
   workspace: string | undefined;
+  /** Told after a call that may have changed something. */
+  changed?: () => void;
 }
 
 /** One workspace held open for all calls, and who asks. */
@@ -32,15 +35,21 @@ export class Served {
     return this.#workspace;
   }
 
-  /** Undefined until there is a workspace. */
   served(make: boolean): { workspace: Workspace; caller: Caller } {
     const workspace = this.open(make);
     return { workspace, caller: this.#caller ?? workspace.caller() };
   }
 
+  changed(): void {
+    this.#place.changed?.();
+  }
+
   context(make: boolean, signal: AbortSignal, more: Pick<Context, "progress" | "notice">): Context {
-    const { cwd, env, workspace } = this.#place;
+    const { env, workspace } = this.#place;
     const served = this.served(make);
+    // An agent's paths begin where it works, wherever the server was started.
+    const { agent } = served.caller;
+    const cwd = (agent && served.workspace.folderOf(agent)) ?? this.#place.cwd;
     return { door: "mcp", cwd, env, workspace, json: true, terminal: false, served, signal, ...more };
   }
 }
@@ -57,12 +66,15 @@ export async function callTool(
   try {
     const { input, more } = readArguments(tool, args);
     const call = callOf(served, MAKERS.includes(tool.operation.name), asked);
-    const { success = true, guidance, ...reply } = await tool.run(call, input, more);
-    const data = { success, ...reply, warnings: [...call.notices], guidance };
+    const { success = true, guidance, cursor, ...reply } = await tool.run(call, input, more);
+    if (tool.operation.changes) served.changed();
+    // A cursor is given back as it is; what has the shape of a secret in it is none.
+    const masked = maskValue({ ...reply, warnings: [...call.notices], guidance }) as object;
+    const data = { success, ...(cursor === undefined ? {} : { cursor }), ...masked };
     return { content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data };
   } catch (thrown) {
     const { code, message, hint, retryable } = toMidwatchError(thrown);
-    const data = { success: false, error: message, code, hint: hint ?? null, retryable };
+    const data = maskValue({ success: false, error: message, code, hint: hint ?? null, retryable });
     return { content: [{ type: "text", text: JSON.stringify(data) }], isError: true };
   }
 }

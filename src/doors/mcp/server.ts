@@ -40,7 +40,7 @@ export function midwatchServer(served: Served, version: string): McpServer {
 }
 
 /** A server without anything to offer, which speaks what ours speaks. */
-function baseServer(name: string, version: string, instructions?: string): McpServer {
+export function baseServer(name: string, version: string, instructions?: string): McpServer {
   return new McpServer(
     { name, version },
     {

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
-import { maskValue } from "../../core/mask.ts";
 import { ENDED_PHASES, type ListRecord, type TaskFact } from "../../core/types.ts";
 import type { AgentSummary, LogRecord } from "../../fleet.ts";
 import { logs } from "../../operations/logs.ts";
@@ -66,7 +65,7 @@ export const taskStatus: Tool = tool({
             : "ended";
     return {
       task_id: id,
-      description: maskValue(fact.description) as string,
+      description: fact.description,
       status,
       workspace: call.workspace().root,
       created_at: fact.created_at,
@@ -242,7 +241,7 @@ export const agentSummary: Tool = tool({
       agent_id: record.agent,
       task_id: record.task,
       session_status: record.outcome ?? record.phase,
-      summary: maskValue(found) as AgentSummary,
+      summary: found,
       guidance: {
         ...agentGuidance(record),
         current_state: `${record.outcome ?? record.phase}, ${found.on_track_status}`,

@@ -1,6 +1,5 @@
 /** Tools by which agents and people tell each other things. */
 import { z } from "zod";
-import { maskValue } from "../../core/mask.ts";
 import type { Message } from "../../core/types.ts";
 import type { JournalEvent } from "../../fleet.ts";
 import { event } from "../../operations/event.ts";
@@ -131,7 +130,7 @@ export const logEvent: Tool = tool({
     const more = data === undefined ? {} : { data: JSON.stringify(data) };
     const stored = await call.ask<JournalEvent>(event, { ...input, interaction: interaction ?? "+", ...more });
     return {
-      event: maskValue(stored) as JournalEvent,
+      event: stored,
       guidance: guidance(
         `logged in interaction ${stored.interaction}`,
         "get_communication with that interaction shows the answers.",
