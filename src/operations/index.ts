@@ -15,6 +15,7 @@ import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import { mcp } from "./mcp.ts";
+import { mcpInstall } from "./mcp-install.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
 import { prune } from "./prune.ts";
@@ -64,6 +65,7 @@ export const operations: readonly Operation[] = [
   health,
   up,
   mcp,
+  mcpInstall,
   search,
   verify,
   archive,
