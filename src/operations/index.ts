@@ -15,6 +15,8 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { mcp } from "./mcp.ts";
+import { mcpInstall } from "./mcp-install.ts";
 import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
@@ -69,6 +71,8 @@ export const operations: readonly Operation[] = [
   health,
   up,
   metrics,
+  mcp,
+  mcpInstall,
   search,
   verify,
   archive,
