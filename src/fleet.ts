@@ -54,6 +54,8 @@ import {
 } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { maskOutgoing, sync, watchSync } from "./agent/sync.ts";
+import { initSync } from "./agent/sync-init.ts";
 import { trackedFiles } from "./agent/tracked.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
@@ -88,6 +90,8 @@ import type { Batch } from "./monitor/file-reader.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
 import type { RunRow } from "./registry/registry.ts";
+import { AllOrigins } from "./sync/all-origins.ts";
+import { type SyncStatus, syncStatus } from "./sync/state.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
@@ -101,6 +105,7 @@ export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
+export type { SyncStatus } from "./sync/state.ts";
 
 export interface OpenOptions {
   /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */
@@ -163,21 +168,21 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
   const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
   const paths = layout(root);
   const engine = new EmbeddedEngine(paths);
-  return new Workspace(
-    {
-      layout: paths,
-      config,
-      env,
-      cwd,
-      registries: new Registries(paths),
-      drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
-      headings: (file.value as { headings?: unknown } | undefined)?.headings,
-      engine,
-      journal: fenced(engine),
-      onStep: options.onStep,
-    },
-    usedFallback,
-  );
+  const own = fenced(engine);
+  const context: Context = {
+    layout: paths,
+    config,
+    env,
+    cwd,
+    registries: new Registries(paths),
+    drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
+    headings: (file.value as { headings?: unknown } | undefined)?.headings,
+    engine,
+    own,
+    journal: new AllOrigins(paths, own, () => maskOutgoing(context)),
+    onStep: options.onStep,
+  };
+  return new Workspace(context, usedFallback);
 }
 
 /** What can be said before there is a workspace: is there such a driver, such a program, such a folder? */
@@ -584,8 +589,35 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  health(): Promise<HealthRecord> {
-    return health(this.#context.engine, this.#context.layout, this.#context.config);
+  async health(): Promise<HealthRecord & { sync: SyncStatus | null }> {
+    const { engine, layout: paths, config } = this.#context;
+    const record = await health(engine, paths, config);
+    const status = this.syncStatus() ?? null;
+    const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
+    return { ...record, state: worry ? "warning" : record.state, sync: status };
+  }
+
+  /** Exchanges events with the remote, once; retries and faults are in the status. */
+  async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    return await sync(this.#context, { tell: () => undefined, ...options });
+  }
+
+  /** Again and again; each time it was tried. */
+  async *watchSync(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    yield* watchSync(this.#context, options);
+  }
+
+  /** Undefined when this workspace was never synced. */
+  syncStatus(): SyncStatus | undefined {
+    return syncStatus(this.#context.layout);
+  }
+
+  /** Sets up what sync needs: a repository, a remote, the base files. */
+  async initSync(tell: (text: string) => void): Promise<void> {
+    assertPerson(this.#context, "set up sync");
+    await initSync(this.#context, tell);
   }
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */

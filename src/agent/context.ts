@@ -32,8 +32,10 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
-  /** The journal as readers see it: without what a leader wrote that had been followed. */
+  /** The journal as readers see it: without what a leader wrote that had been followed, with what other machines wrote. */
   readonly journal: EventLog;
+  /** The same, of this machine alone. */
+  readonly own: EventLog;
   /** What it stands on, with its registers. */
   readonly engine: Engine;
   readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;

@@ -41,6 +41,9 @@ export interface Config {
   readonly leader_ttl: number;
   readonly pause: PausePolicy;
   readonly watch_poll: number;
+  readonly sync_remote: string;
+  readonly sync_branch: string;
+  readonly sync_every: number;
 }
 
 export type ConfigKey = keyof Config;
@@ -142,6 +145,18 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     default: "12s",
     about: "How often the watch looks at each agent; one that prints is looked at within a second",
   },
+  sync_remote: {
+    kind: "text",
+    default: "",
+    about:
+      "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
+  },
+  sync_branch: {
+    kind: "text",
+    default: "midwatch-journal",
+    about: "The branch there that holds the journal and nothing else",
+  },
+  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
 };
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];

@@ -26,6 +26,7 @@ import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
+import { sync } from "./sync.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 import { up } from "./up.ts";
@@ -57,6 +58,7 @@ export const operations: readonly Operation[] = [
   events,
   snapshot,
   checkpoint,
+  sync,
   leader,
   health,
   up,
