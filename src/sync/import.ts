@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import type { OriginId } from "../core/ids.ts";
 import { growLines } from "../disk/grow-lines.ts";
+import { removeFile } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import { takeLock } from "../disk/lock.ts";
 import { replace } from "../disk/replace.ts";
@@ -51,18 +52,29 @@ export class Importer {
     return true;
   }
 
+  async #mergeOwn(origin: OriginId, theirs: Buffer): Promise<boolean> {
+    const fits = await this.#locked("exportLock", () => this.#merge(origin, theirs));
+    if (!fits) await this.#locked("snapshotLock", () => this.#locked("exportLock", () => this.#leave(origin, theirs)));
+    return true;
+  }
+
   /**
    * Somebody else pushes under our name: a copy of this workspace. The name is left to them, and what of ours they do not have goes
-   * out again under a new one.
+   * out again under a new one. What was rendered of our file is made anew.
    */
-  async #mergeOwn(origin: OriginId, theirs: Buffer): Promise<boolean> {
-    const lock = await takeLock(this.#layout.sync.exportLock, LOCK_MS);
+  #leave(origin: OriginId, theirs: Buffer): void {
+    const { root, sync, snapshotState } = this.#layout;
+    renewOrigin(this.#layout, []);
+    replace(sync.file(origin), theirs);
+    removeFile(root, snapshotState);
+  }
+
+  async #locked<T>(name: "exportLock" | "snapshotLock", act: () => T | Promise<T>): Promise<T> {
+    const { sync, snapshotLock } = this.#layout;
+    const lock = await takeLock(name === "exportLock" ? sync.exportLock : snapshotLock, LOCK_MS);
     if (lock === undefined) throw new SyncFailure("local", "Another process does not come to an end with its export.");
     try {
-      if (this.#merge(origin, theirs)) return true;
-      renewOrigin(this.#layout, []);
-      replace(this.#layout.sync.file(origin), theirs);
-      return true;
+      return await act();
     } finally {
       lock.release();
     }

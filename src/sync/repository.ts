@@ -33,7 +33,6 @@ export interface Blob {
 
 export interface Tip {
   commit: string;
-  tree: string;
   files: Map<OriginId, Blob>;
   /** What else lies in the branch, as `git mktree` takes it. */
   others: string[];
@@ -41,10 +40,12 @@ export interface Tip {
 
 const TIP = "refs/midwatch/tip";
 const FOLDER = "events";
+const LINK = "120000";
 const NETWORK_MS = 120_000;
 /** As the remote's file of 32 MiB, with room for those of others. */
 const BLOB_MAX: number = 200 << 20;
 const LOCK_WAIT_MS = 2000;
+const LOOSE_MAX = 1024;
 const ABOUT = `# Journal of midwatch
 
 Written by \`midwatch sync\`: one file for each workspace, which only ever grows. Do not edit or merge this branch.
@@ -104,18 +105,17 @@ export class Repository {
   }
 
   async #tip(): Promise<Tip> {
-    const ids = await this.#must(["rev-parse", TIP, `${TIP}^{tree}`]);
-    const [commit = "", tree = ""] = ids.trim().split("\n");
-    const listed = await this.#must(["ls-tree", "-z", "--full-tree", tree]);
-    const others = listed.split("\0").filter((entry) => entry !== "" && !entry.endsWith(`\t${FOLDER}`));
+    const commit = (await this.#must(["rev-parse", "--verify", TIP])).trim();
+    const listed = (await this.#must(["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit])).split("\0");
     const files = new Map<OriginId, Blob>();
-    const inside = await this.#must(["ls-tree", "-z", "-l", "--full-tree", tree, `${FOLDER}/`]);
-    for (const entry of inside.split("\0")) {
-      const [, sha = "", size = "", name = ""] =
-        /^100\d{3} blob ([0-9a-f]+) +(\d+)\tevents\/(.+)\.jsonl$/.exec(entry) ?? [];
-      if (isOriginId(name)) files.set(name, { sha, bytes: Number(size) });
+    const others: string[] = [];
+    for (const entry of listed) {
+      const [, mode, type, sha = "", size, path = ""] = /^(\d+) (\w+) ([0-9a-f]+) +(\S+)\t([\s\S]+)$/.exec(entry) ?? [];
+      const name = /^events\/([^/]+)\.jsonl$/.exec(path)?.[1];
+      if (type === "blob" && mode !== LINK && isOriginId(name)) files.set(name, { sha, bytes: Number(size) });
+      else if (path !== "" && path !== FOLDER && !path.includes("/")) others.push(`${mode} ${type} ${sha}\t${path}`);
     }
-    return { commit, tree, files, others };
+    return { commit, files, others };
   }
 
   async read({ sha, bytes }: Blob): Promise<Buffer> {
@@ -132,14 +132,13 @@ export class Repository {
     return { sha: sha.trim(), bytes: bytes.length };
   }
 
-  /** A commit behind the tip with these files; undefined when it would change nothing. */
-  async commit(tip: Tip | undefined, files: ReadonlyMap<OriginId, Blob>, message: string): Promise<string | undefined> {
+  /** A commit behind the tip, with these files. */
+  async commit(tip: Tip | undefined, files: ReadonlyMap<OriginId, Blob>, message: string): Promise<string> {
     const entries = [...files].map(([origin, { sha }]) => `100644 blob ${sha}\t${origin}.jsonl`);
     const others = tip?.others ?? [`100644 blob ${(await this.write(Buffer.from(ABOUT))).sha}\tREADME.md`];
     const folder = entries.length === 0 ? [] : [`040000 tree ${await this.#tree(entries)}\t${FOLDER}`];
-    const tree = await this.#tree([...others, ...folder]);
-    if (tree === tip?.tree) return undefined;
     const parent = tip === undefined ? [] : ["-p", tip.commit];
+    const tree = await this.#tree([...others, ...folder]);
     return (await this.#must(["commit-tree", tree, ...parent, "-m", message], { set: AUTHOR })).trim();
   }
 
@@ -160,9 +159,10 @@ export class Repository {
     if (!dry) await this.#git(["update-ref", TIP, commit]);
   }
 
-  /** Each sync makes a few small objects; together they are packed now and then. */
+  /** Each sync makes a few small objects; now and then they are packed. How many there are is guessed as git does, by one folder. */
   async tidy(): Promise<void> {
-    await this.#git(["-c", "gc.auto=500", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"], this.#network());
+    if (globSync("objects/17/*", { cwd: this.#layout.sync.git }).length < LOOSE_MAX / 256) return;
+    await this.#git(["gc", "--quiet"], this.#network());
   }
 
   async #must(args: readonly string[], options: GitOptions = {}): Promise<string> {

@@ -2,6 +2,7 @@
  * One sync: fetch, take over what others wrote, export what is ours, put it behind theirs, push. Nothing can conflict, because each file
  * has one writer and only grows; whoever was slower does it again on what is there now. Killed anywhere, the next one goes on.
  */
+import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../core/errors.ts";
 import type { OriginId } from "../core/ids.ts";
@@ -30,8 +31,6 @@ export interface RoundTools {
 export interface RoundResult {
   /** Events of ours that the remote has. */
   synced: number;
-  /** Whether anything was pushed. */
-  pushed: boolean;
   rewritten: OriginId[];
 }
 
@@ -79,28 +78,31 @@ async function onTop(tools: RoundTools, check: boolean): Promise<RoundResult> {
   const origin = readOrigin(layout) ?? makeOrigin(layout);
   // Before the bytes: what comes in between is pushed too, and counted next time.
   const synced = lastOwn(layout, origin)?.n ?? 0;
-  const files = await filesFor(layout, repository, tip, rewritten);
-  const commit = await repository.commit(tip, files, `${origin.origin}: ${synced} events`);
-  onStep("committed");
-  if (commit !== undefined) await repository.push(commit);
-  else if (check && tip !== undefined) await repository.push(tip.commit, true);
-  onStep("pushed");
-  if (commit !== undefined) await repository.tidy();
-  return { synced, pushed: commit !== undefined, rewritten };
+  const longer = await longerHere(layout, repository, tip, rewritten);
+  if (longer.size > 0 || tip === undefined) {
+    const files = new Map([...(tip?.files ?? []), ...longer]);
+    const commit = await repository.commit(tip, files, `${origin.origin}: ${synced} events`);
+    onStep("committed");
+    await repository.push(commit);
+    onStep("pushed");
+    await repository.tidy();
+  } else if (check) await repository.push(tip.commit, true);
+  return { synced, rewritten };
 }
 
 /** Of each file the longer one: so a branch that was deleted or set back is whole again with the next push of anybody. */
-async function filesFor(
+async function longerHere(
   layout: Layout,
   repository: Repository,
   tip: Tip | undefined,
   rewritten: readonly OriginId[],
 ): Promise<Map<OriginId, Blob>> {
-  const files = new Map(tip?.files);
+  const files = new Map<OriginId, Blob>();
   for (const origin of originsHere(layout)) {
-    const bytes = wholeBytes(layout.sync.file(origin));
-    if (bytes.length > (files.get(origin)?.bytes ?? 0) && !rewritten.includes(origin))
-      files.set(origin, await repository.write(bytes));
+    const there = tip?.files.get(origin)?.bytes ?? 0;
+    const size = statSync(layout.sync.file(origin), { throwIfNoEntry: false })?.size ?? 0;
+    const bytes = size > there && !rewritten.includes(origin) ? wholeBytes(layout.sync.file(origin)) : undefined;
+    if (bytes !== undefined && bytes.length > there) files.set(origin, await repository.write(bytes));
   }
   return files;
 }

@@ -22,6 +22,7 @@ import type { Report } from "./report.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
+import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
 import { watchKills } from "./watch-kills.ts";
 
@@ -45,6 +46,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  syncClones: [syncClones, 60],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
