@@ -1,6 +1,7 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./agent/alerts.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { assertAbove, assertPerson } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
@@ -59,6 +60,7 @@ import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
 import { findRepository, worktreeState } from "./agent/worktree.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
+import type { RouteStatus } from "./alert/state.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
@@ -74,7 +76,7 @@ import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import { EmbeddedEngine } from "./journal/embedded-engine.ts";
 import type { Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
-import { type HealthRecord, health } from "./journal/health.ts";
+import type { HealthRecord } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
 import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
 import { resumeAll } from "./journal/pause.ts";
@@ -172,6 +174,7 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
       registries: new Registries(paths),
       drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
       headings: (file.value as { headings?: unknown } | undefined)?.headings,
+      alerts: (file.value as { alerts?: unknown } | undefined)?.alerts,
       engine,
       journal: fenced(engine),
       onStep: options.onStep,
@@ -584,8 +587,24 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  health(): Promise<HealthRecord> {
-    return health(this.#context.engine, this.#context.layout, this.#context.config);
+  health(): Promise<HealthRecord & { alerts: AlertHealth }> {
+    return healthOf(this.#context);
+  }
+
+  /** Sends one message on a route, at once. */
+  testAlert(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
+    assertPerson(this.#context, "send alerts");
+    return testAlert(this.#context, route, options);
+  }
+
+  /** How each route fares. */
+  alertStatus(): Promise<RouteStatus[]> {
+    return alertStatus(this.#context);
+  }
+
+  /** Throws BAD_CONFIG when `alerts` of the configuration cannot work. */
+  checkAlerts(): ReturnType<typeof checkAlerts> {
+    return checkAlerts(this.#context);
   }
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */

@@ -32,6 +32,8 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
+  /** `alerts` of midwatch.config.json, as it is. */
+  readonly alerts?: unknown;
   /** The journal as readers see it: without what a leader wrote that had been followed. */
   readonly journal: EventLog;
   /** What it stands on, with its registers. */

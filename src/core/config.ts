@@ -236,7 +236,7 @@ function fileEntries(file: unknown): [string, unknown][] {
     });
   }
   // "$schema" lets editors complete the names; the others are objects, read where they are used.
-  const entries = Object.entries(file).filter(([key]) => !["$schema", "drivers", "headings"].includes(key));
+  const entries = Object.entries(file).filter(([key]) => !["$schema", "drivers", "headings", "alerts"].includes(key));
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
       unknown(`${JSON.stringify(key)} in midwatch.config.json`, key, CONFIG_KEYS);
@@ -326,7 +326,7 @@ ${rows.join("\n")}
 A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
 number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
 
-Two names hold objects: \`drivers\` (drivers.md) and \`headings\` (journal.md).
+Three names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md) and \`alerts\` (alerts.md).
 
 ## Variables of a run
 

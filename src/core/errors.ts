@@ -24,6 +24,7 @@ export const ERRORS = {
   NOT_FOUND_RUN: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_FILE: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_WORKTREE: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_ROUTE: { exit: 3, status: 404, retryable: false },
   AMBIGUOUS_ID: { exit: 3, status: 409, retryable: false },
   REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },
   REFUSED_RIGHT: { exit: 4, status: 403, retryable: false },

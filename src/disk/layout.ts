@@ -20,6 +20,8 @@ export interface Layout {
   /** How far the snapshot has come; made again from events.log when it is missing. */
   snapshotState: string;
   snapshotLock: string;
+  /** Alerts that could not be delivered. */
+  deadAlerts: string;
   /** Of the project, beside the workspace. */
   scripts: string;
   leases: string;
@@ -113,6 +115,7 @@ export function layout(root: string): Layout {
     archive: join(root, "archive.md"),
     snapshotState: join(root, "snapshot.state"),
     snapshotLock: join(root, "snapshot.lock"),
+    deadAlerts: join(root, "alerts.dead.jsonl"),
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
     active: join(root, "active"),

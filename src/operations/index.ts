@@ -1,5 +1,6 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
+import { alert } from "./alert.ts";
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
@@ -59,6 +60,7 @@ export const operations: readonly Operation[] = [
   checkpoint,
   leader,
   health,
+  ...alert,
   up,
   search,
   verify,

@@ -5,7 +5,7 @@ import { type Operation, operation } from "./operation.ts";
 
 export const up: Operation = operation({
   name: "up",
-  summary: "Keep house: start queued agents, clean up after ended ones, watch limits, render the journal",
+  summary: "Keep house: start queued agents, clean up after ended ones, watch limits, render the journal, send alerts",
   details:
     "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. Of several, one leads and the others stand by; `midwatch leader` tells which. A line is printed for each thing done. After a write error it pauses and goes on when it can be written again (docs/leader.md).",
   positionals: [],
@@ -19,7 +19,9 @@ export const up: Operation = operation({
   examples: ["midwatch up", "midwatch up --once"],
   async *run(context, { once, ...config }) {
     using workspace = workspaceOf(context, { make: true, config });
-    yield* workspace.keepHouse({ once, signal: context.signal, tell: (text) => context.notice(text) });
+    const terminal = context.terminal && !context.json;
+    const tell = (text: string): void => context.notice(text);
+    yield* workspace.keepHouse({ once, signal: context.signal, tell, terminal });
   },
   render: ({ started, stopped, archived, deleted, problem, term }) =>
     [
