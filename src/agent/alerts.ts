@@ -101,7 +101,9 @@ export async function alertStatus(context: Context): Promise<RouteStatus[]> {
 export async function healthOf(context: Context): Promise<HealthRecord & { alerts: AlertHealth }> {
   const record = await health(context.engine, context.layout, context.config);
   const { state } = await readState(context.engine);
-  const routes = Object.entries(state?.routes ?? {});
+  // By name only: that the configuration is wrong is for those to say who use it.
+  const configured = (context.alerts as { routes?: object } | undefined)?.routes ?? {};
+  const routes = Object.entries(state?.routes ?? {}).filter(([name]) => Object.hasOwn(configured, name));
   const failing = routes.filter(([, { off, failing }]) => off !== null || failing !== null).map(([name]) => name);
   const waiting = routes.reduce((sum, [, { queue }]) => sum + queue.waiting.length, 0);
   const dead = routes.reduce((sum, [, { dead }]) => sum + dead, 0);

@@ -9,6 +9,8 @@ export interface Received {
   path: string;
   headers: Record<string, string>;
   body: string;
+  /** Null when it hangs. */
+  answered: number | null;
 }
 
 /** Null hangs. */
@@ -29,10 +31,12 @@ export class Receiver {
         path,
         headers: request.headers as Record<string, string>,
         body: Buffer.concat(parts).toString(),
+        answered: null,
       };
       const before = this.at(path).length;
       this.received.push(got);
       const made = answer(got, before);
+      got.answered = made?.status ?? null;
       if (made === null) this.#hanging.add(response);
       else response.writeHead(made.status, made.headers).end("{}");
     });
