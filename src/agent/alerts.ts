@@ -164,7 +164,7 @@ function findRoute(routes: readonly Route[], name: string): Route {
   const names = routes.map((one) => one.name);
   const near = nearest(name, names);
   const choices = names.length === 0 ? "There are none: docs/alerts.md." : `There are: ${names.join(", ")}.`;
-  throw new MidwatchError("NOT_FOUND_ROUTE", `There is no route ${quote(name)} in midwatch.config.json.`, {
+  throw new MidwatchError("NOT_FOUND_ALERT_ROUTE", `There is no route ${quote(name)} in midwatch.config.json.`, {
     hint: near === undefined ? choices : `Did you mean ${near}? ${choices}`,
   });
 }

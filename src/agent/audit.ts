@@ -23,6 +23,7 @@ export interface AuditEvent {
     | "finding"
     | "turn"
     | "verdict.changed"
+    | "http.change"
     | "error";
   /** For people, one sentence; or what an agent said. */
   content: string;

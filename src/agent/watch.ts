@@ -52,6 +52,8 @@ export interface WatchOptions {
   observed?: readonly Observed[] | undefined;
   /** Nobody looks again soon: look at silent processes twice now. */
   once?: boolean | undefined;
+  /** The time by the wall clock that silence is measured to: what would be said then if nothing happened until then. */
+  nowMs?: number | undefined;
 }
 
 export interface WatchRound {
@@ -68,18 +70,19 @@ export interface WatchRound {
 export class Watch {
   readonly #context: Context;
   readonly #kept = new Map<string, Kept>();
-  readonly #silence = new Silence();
+  readonly #silence: Silence;
   readonly #resting = new Map<string, number>();
   #first = 0;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#silence = new Silence(context.thresholds);
   }
 
   async round(options: WatchOptions = {}): Promise<WatchRound> {
     const all = this.#candidates(options.observed ?? (await reconcile(this.#context)));
     const wanted = all.filter(({ agent }) => options.only === undefined || options.only.has(agent));
-    const nowMs = Date.now();
+    const nowMs = options.nowMs ?? Date.now();
     const processes = await this.#silence.look(wanted, nowMs, options.once ?? false);
     const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, failed: [] };
     const news: Kept[] = [];
@@ -148,7 +151,8 @@ export class Watch {
     const assigned = [goal, intent.prompt ?? ""].filter((text, i, both) => text !== "" && both.indexOf(text) === i);
     const { role, parent, name, model } = intent;
     const before = sessionBefore(this.#context, { task, agent, run }, facts);
-    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before });
+    const { thresholds } = this.#context;
+    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before, thresholds });
     const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
     const kept: Kept = {
       subject,
@@ -264,6 +268,7 @@ export class Watch {
 
   #forget(all: readonly Observed[]): void {
     const keys = new Set(all.map(keyOf));
+    this.#silence.keep(keys);
     for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
     for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
   }

@@ -25,6 +25,10 @@ export interface Layout {
   /** Of the project, beside the workspace. */
   scripts: string;
   leases: string;
+  /** Opens the HTTP door. */
+  httpToken: string;
+  /** Where a server listens now. */
+  httpServer: string;
   active: string;
   /** What prune took away, for a while. */
   trash: string;
@@ -118,6 +122,8 @@ export function layout(root: string): Layout {
     deadAlerts: join(root, "alerts.dead.jsonl"),
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
+    httpToken: join(root, "http-token"),
+    httpServer: join(root, "http.json"),
     active: join(root, "active"),
     trash: join(root, "trash"),
     worktrees: join(root, "worktrees"),

@@ -4,6 +4,7 @@ import { alert } from "./alert.ts";
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { completion } from "./completion.ts";
 import { cost } from "./cost.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
@@ -16,6 +17,7 @@ import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
 import type { Operation } from "./operation.ts";
+import { page } from "./page.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
 import { finding, progress } from "./report.ts";
@@ -25,6 +27,7 @@ import { search } from "./search.ts";
 import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
+import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
 import { task } from "./task.ts";
@@ -37,9 +40,11 @@ import { watch } from "./watch.ts";
 
 export const operations: readonly Operation[] = [
   run,
+  status,
   ls,
   show,
   logs,
+  page,
   diff,
   watch,
   summary,
@@ -71,5 +76,6 @@ export const operations: readonly Operation[] = [
   prune,
   doctor,
   demo,
+  completion,
   version,
 ];
