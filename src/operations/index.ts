@@ -16,6 +16,7 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
 import { prune } from "./prune.ts";
@@ -32,6 +33,7 @@ import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
+import { timeline } from "./timeline.ts";
 import { up } from "./up.ts";
 import { verify } from "./verify.ts";
 import { version } from "./version.ts";
@@ -45,6 +47,7 @@ export const operations: readonly Operation[] = [
   show,
   logs,
   page,
+  timeline,
   diff,
   watch,
   summary,
@@ -67,6 +70,7 @@ export const operations: readonly Operation[] = [
   health,
   ...alert,
   up,
+  metrics,
   search,
   verify,
   archive,
