@@ -5,7 +5,7 @@ import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, t
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { type Attention, attention } from "./agent/attention.ts";
 import { audit } from "./agent/audit.ts";
-import { agentByCapability, assertAbove, assertPerson } from "./agent/caller.ts";
+import { agentByCapability, assertAbove, assertPerson, callingAgent } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import { type Caller, type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
 import { costOf } from "./agent/cost.ts";
@@ -43,7 +43,15 @@ import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./a
 import { Readings } from "./agent/readings.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { reconcile } from "./agent/reconcile.ts";
-import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
+import {
+  type FindingReport,
+  type Peers,
+  type ProgressReport,
+  type Reports,
+  recentReports,
+  reportFinding,
+  reportProgress,
+} from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type RunRecord, runRecord } from "./agent/run-record.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
@@ -138,6 +146,16 @@ export class Workspace {
     return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
   }
 
+  /** Who asks, as far as processes above us and the environment tell. */
+  caller(): Caller {
+    return { agent: callingAgent(this.#context) };
+  }
+
+  /** Where an agent works; undefined when there is no such agent. */
+  folderOf(agent: AgentId): string | undefined {
+    return locate(this.#context, agent).facts.intent?.cwd;
+  }
+
   async run(options: StartOptions): Promise<RunRecord> {
     const driver = await findDriver(this.#context, options.driver ?? "command");
     const started = await start(this.#context, driver, options);
@@ -172,6 +190,11 @@ export class Workspace {
     data?: unknown,
   ): FindingReport & Peers {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
+  }
+
+  /** What the agents of a task reported lately, newest first. */
+  reports(task: TaskId, most: number): Reports {
+    return recentReports(this.#context, task, most);
   }
 
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
@@ -397,9 +420,9 @@ export class Workspace {
     return new Watch(this.#context);
   }
 
-  /** Again and again: each time the summaries that are new. */
-  async *watch(signal: AbortSignal): AsyncGenerator<AgentSummary> {
-    using rounds = watchRounds(this.#context);
+  /** Again and again: each time the summaries that are new. `tell` hears why no model is asked, where one is configured. */
+  async *watch(signal: AbortSignal, tell: (text: string) => void = () => undefined): AsyncGenerator<AgentSummary> {
+    using rounds = watchRounds(this.#context, tell);
     while (!signal.aborted) {
       yield* await rounds.next();
       await rounds.wait(signal);

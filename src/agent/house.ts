@@ -42,7 +42,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   const alerting = new Beside(async () => alerts?.round());
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
-  using watch = watchRounds(context);
+  using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
     alerting.start(); // First: a round that fails is what people want to be told of.
     const done = await loop.round();

@@ -16,6 +16,8 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { mcp } from "./mcp.ts";
+import { mcpInstall } from "./mcp-install.ts";
 import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
@@ -71,6 +73,8 @@ export const operations: readonly Operation[] = [
   ...alert,
   up,
   metrics,
+  mcp,
+  mcpInstall,
   search,
   verify,
   archive,
