@@ -185,7 +185,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-003.20": { text: "A checkpoint is kept per agent after each handled interaction." },
   "R-003.21": { text: "Health is shown from heartbeats, elections and errors." },
-  "R-003.22": { text: "Error events alert by mail or chat webhook.", later: "alerts" },
+  "R-003.22": { text: "Error events alert by mail or chat webhook." },
 
   // Stopping and cleanup
   "R-004.1": { text: "Archiving loses nothing: writers are proven gone first." },

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
+import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
@@ -48,6 +49,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
   syncClones: [syncClones, 60],
