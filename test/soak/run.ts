@@ -24,6 +24,7 @@ import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { takeOver } from "./take-over.ts";
+import { watchHangs } from "./watch-hangs.ts";
 import { watchKills } from "./watch-kills.ts";
 import { watchMemory } from "./watch-memory.ts";
 
@@ -49,6 +50,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   watchKills: [watchKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
+  watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
