@@ -2,12 +2,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { monoMs } from "../core/time.ts";
 import type { Facts as JudgedFacts } from "../monitor/judge.ts";
+import type { Thresholds } from "../monitor/rules.ts";
 import { type TreeUse, treeUse } from "../process/tree-use.ts";
 import { isHere } from "./facts.ts";
 import type { Observed } from "./reconcile.ts";
 
-/** Below this a look is not worth its price. */
+/** Below this a look is not worth its price, unless somebody set a rule that needs it. */
 const SILENT_MS = 20_000;
+const RULES = ["no_first_output", "model_silent", "tool_silent"] as const;
 /** CPU time is counted in steps of 10 ms: a shorter distance tells nothing. */
 const APART_MS = 250;
 const TICK_MS = 10;
@@ -21,6 +23,11 @@ interface Look {
 
 export class Silence {
   readonly #last = new Map<string, Look>();
+  readonly #silentMs: number;
+
+  constructor(thresholds: Thresholds) {
+    this.#silentMs = Math.min(SILENT_MS, ...RULES.map((rule) => (thresholds[rule]?.watch ?? SILENT_MS) * 1000));
+  }
 
   /** By `agent.run`; runs that print, or of another machine, have no entry. `wait`: take the second look at once. */
   async look(
@@ -30,7 +37,7 @@ export class Silence {
   ): Promise<Map<string, JudgedFacts["process"]>> {
     const silent = observed.filter(({ row, facts }) => {
       const since = Date.parse(row.last_output_at ?? row.started_at ?? "");
-      return row.phase === "running" && isHere(facts) && nowMs - since >= SILENT_MS;
+      return row.phase === "running" && isHere(facts) && nowMs - since >= this.#silentMs;
     });
     // Runs that nobody asked about this time keep their look: else a hang beside an agent that prints would never be told.
     const keys = new Set(silent.map(keyOf));

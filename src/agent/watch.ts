@@ -70,12 +70,13 @@ export interface WatchRound {
 export class Watch {
   readonly #context: Context;
   readonly #kept = new Map<string, Kept>();
-  readonly #silence = new Silence();
+  readonly #silence: Silence;
   readonly #resting = new Map<string, number>();
   #first = 0;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#silence = new Silence(context.thresholds);
   }
 
   async round(options: WatchOptions = {}): Promise<WatchRound> {
@@ -150,7 +151,8 @@ export class Watch {
     const assigned = [goal, intent.prompt ?? ""].filter((text, i, both) => text !== "" && both.indexOf(text) === i);
     const { role, parent, name, model } = intent;
     const before = sessionBefore(this.#context, { task, agent, run }, facts);
-    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before });
+    const { thresholds } = this.#context;
+    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before, thresholds });
     const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
     const kept: Kept = {
       subject,

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
@@ -192,6 +192,19 @@ it.each([
     return (await workspace.show(run.agent)).outcome !== null;
   });
   expect((await workspace.show(run.agent)).outcome).toBe(outcome);
+});
+
+it("thresholds of midwatch.config.json decide, and a wrong name is refused at the door", async () => {
+  const made = lab();
+  const file = join(made.folder, "midwatch.config.json");
+  writeFileSync(file, JSON.stringify({ rules: { error_streak: { watch: 1, alert: 2 } } }));
+  const workspace = made.open({ env: speaker(made.folder, LOOP.slice(0, 5)) });
+  await workspace.run({ driver: "claude", prompt: "Mend the parser" });
+  await until(async () => (await workspace.watcher().round()).summaries[0]?.cause === "error_streak");
+  writeFileSync(file, JSON.stringify({ rules: { error_streek: { alert: 2 } } }));
+  const { code, stderr } = await made.cli("ls");
+  expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean error_streak?")]);
+  rmSync(file);
 });
 
 it("by default the watch only tells", async () => {
