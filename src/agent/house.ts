@@ -95,11 +95,12 @@ class Beside {
   }
 }
 
-async function* once(context: Context, { tell }: HouseOptions): AsyncGenerator<HouseRecord> {
+async function* once(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
   const { state, holder } = await leadership(context.engine);
-  if (state === "held") tell(`${holder} leads and does the rounds.`);
+  if (state === "held") options.tell(`${holder} leads and does the rounds.`);
   else {
     const done = await new Loop(context).round();
+    await syncRounds(context, options)();
     await snapshotRounds(context)();
     if (didSomething(done)) yield { ...done, term: null };
   }

@@ -5,7 +5,7 @@ import { type Operation, operation } from "./operation.ts";
 
 export const up: Operation = operation({
   name: "up",
-  summary: "Keep house: start queued agents, clean up after ended ones, watch limits, render the journal",
+  summary: "Keep house: start queued agents, clean up after ended ones, watch limits, render and sync the journal",
   details:
     "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. Of several, one leads and the others stand by; `midwatch leader` tells which. A line is printed for each thing done. After a write error it pauses and goes on when it can be written again (docs/leader.md).",
   positionals: [],
@@ -14,6 +14,8 @@ export const up: Operation = operation({
     max_running: configFlag("max_running"),
     leader_ttl: configFlag("leader_ttl"),
     pause: configFlag("pause"),
+    sync_remote: configFlag("sync_remote"),
+    sync_every: configFlag("sync_every"),
   }),
   changes: true,
   examples: ["midwatch up", "midwatch up --once"],
