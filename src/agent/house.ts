@@ -37,7 +37,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
   const syncing = new Beside(syncRounds(context, options));
-  using watch = watchRounds(context);
+  using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
     const done = await loop.round();
     await watch.next(loop.observed);

@@ -26,6 +26,10 @@ export interface Layout {
   /** Of the project, beside the workspace. */
   scripts: string;
   leases: string;
+  /** Opens the HTTP door. */
+  httpToken: string;
+  /** Where a server listens now. */
+  httpServer: string;
   active: string;
   /** What prune took away, for a while. */
   trash: string;
@@ -82,6 +86,8 @@ interface AgentPaths {
   summaries: string;
   latestSummary: string;
   summaryHistory: string;
+  /** What a model said last, how far it was given the log, and what it cost in the last hour. */
+  secondOpinion: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
   /** What its worktree was made from. */
@@ -136,6 +142,8 @@ export function layout(root: string): Layout {
     sync: syncPaths(join(root, "sync")),
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
+    httpToken: join(root, "http-token"),
+    httpServer: join(root, "http.json"),
     active: join(root, "active"),
     trash: join(root, "trash"),
     worktrees: join(root, "worktrees"),
@@ -194,6 +202,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     summaries: join(dir, "summaries", agent),
     latestSummary: join(dir, "summaries", agent, "latest_summary.json"),
     summaryHistory: join(dir, "summaries", agent, "summary_history.jsonl"),
+    secondOpinion: join(dir, "summaries", agent, "second_opinion.json"),
     runs: join(dir, "runs", agent),
     worktree: join(dir, "runs", agent, "worktree.json"),
   };
