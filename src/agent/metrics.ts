@@ -34,9 +34,9 @@ export class Metrics {
   }
 
   async #readOn(): Promise<void> {
-    const { journal } = this.#context;
-    if (this.#cursor !== undefined && !(await journal.holds(this.#cursor))) this.#cursor = undefined;
-    for await (const item of journal.read({ after: this.#cursor })) {
+    const { own } = this.#context; // What other machines did is in their metrics.
+    if (this.#cursor !== undefined && !(await own.holds(this.#cursor))) this.#cursor = undefined;
+    for await (const item of own.read({ after: this.#cursor })) {
       if (!("bad" in item)) this.#take(item.event);
       this.#cursor = item.next;
     }

@@ -31,6 +31,8 @@ export const up: Operation = operation({
     max_running: configFlag("max_running"),
     leader_ttl: configFlag("leader_ttl"),
     pause: configFlag("pause"),
+    sync_remote: configFlag("sync_remote"),
+    sync_every: configFlag("sync_every"),
   }),
   changes: true,
   cliOnly: true,
