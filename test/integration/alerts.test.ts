@@ -75,7 +75,7 @@ it("R-003.22: up tells webhooks, chats and commands of errors and ended agents, 
     ],
   });
   await error(at, "old news");
-  at.node(CLI, "up", "--workspace", at.root);
+  at.node(CLI, "up", "--no-http", "--workspace", at.root);
   await until(() => begun(at));
   const { agent } = await at.open({ env: { ...process.env, TEST_RUN_TOKEN: SEEDED.run } }).run({ argv: ["false"] });
   const seeded = `sesame? ${Object.values(SEEDED).join(" ")} ${hooks.secret} ${process.env["TEST_CHAT_URL"]} end`;
@@ -231,7 +231,7 @@ describe("a receiver", () => {
       routes: { hangs: to("/hang"), works: to("/works") },
       rules: [{ type: ["error", "agent.ended"], routes: ["hangs", "works"] }],
     });
-    const up = at.node(CLI, "up", "--workspace", at.root);
+    const up = at.node(CLI, "up", "--no-http", "--workspace", at.root);
     await until(() => begun(at));
     await error(at, "first");
     await until(() => hooks.at("/hang").length === 1);
