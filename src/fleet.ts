@@ -58,6 +58,8 @@ import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.t
 import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { sync, watchSync } from "./agent/sync.ts";
+import { initSync } from "./agent/sync-init.ts";
 import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
 import { Watch } from "./agent/watch.ts";
@@ -86,6 +88,7 @@ import type { Batch } from "./monitor/file-reader.ts";
 import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
+import { type SyncStatus, syncStatus } from "./sync/state.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export { checkRun } from "./agent/check-run.ts";
@@ -107,6 +110,7 @@ export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
+export type { SyncStatus } from "./sync/state.ts";
 
 export interface Followed {
   agent: AgentId;
@@ -472,8 +476,34 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  health(): Promise<HealthRecord & { alerts: AlertHealth }> {
-    return healthOf(this.#context);
+  async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
+    const record = await healthOf(this.#context);
+    const status = this.syncStatus() ?? null;
+    const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
+    return { ...record, state: worry ? "warning" : record.state, sync: status };
+  }
+
+  /** Exchanges events with the remote, once; retries and faults are in the status. */
+  async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    return await sync(this.#context, { tell: () => undefined, ...options });
+  }
+
+  /** Again and again; each time it was tried. */
+  async *watchSync(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    yield* watchSync(this.#context, options);
+  }
+
+  /** Undefined when this workspace was never synced. */
+  syncStatus(): SyncStatus | undefined {
+    return syncStatus(this.#context.layout);
+  }
+
+  /** Sets up what sync needs: a repository, a remote, the base files. */
+  async initSync(tell: (text: string) => void): Promise<void> {
+    assertPerson(this.#context, "set up sync");
+    await initSync(this.#context, tell);
   }
 
   /** Sends one message on a route, at once. */

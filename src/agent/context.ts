@@ -43,8 +43,10 @@ export interface Context {
   readonly alerts?: unknown;
   /** `rules` of midwatch.config.json, checked. */
   readonly thresholds: Thresholds;
-  /** The journal as readers see it: without what a leader wrote that had been followed. */
+  /** The journal as readers see it: without what a leader wrote that had been followed, with what other machines wrote. */
   readonly journal: EventLog;
+  /** The same, of this machine alone. */
+  readonly own: EventLog;
   /** What it stands on, with its registers. */
   readonly engine: Engine;
   /** Who asks, when the door knows it (over HTTP, by the bearer). Missing: found out from the processes above us, and the environment. */

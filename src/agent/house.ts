@@ -9,6 +9,7 @@ import { openAlerts } from "./alerts.ts";
 import type { Context } from "./context.ts";
 import { snapshotRounds } from "./journal.ts";
 import { Loop, type Round } from "./loop.ts";
+import { syncRounds } from "./sync.ts";
 import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
@@ -42,12 +43,14 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   const alerting = new Beside(async () => alerts?.round());
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
+  const syncing = new Beside(syncRounds(context, options));
   using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
     alerting.start(); // First: a round that fails is what people want to be told of.
     const done = await loop.round();
     await watch.next(loop.observed);
     rendering.start();
+    syncing.start();
     return done;
   };
   const { leader_ttl: ttlMs, pause } = context.config;
@@ -68,7 +71,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
     await alerts?.close();
-    await Promise.all([alerting.ended(), rendering.ended()]);
+    await Promise.all([alerting.ended(), rendering.ended(), syncing.ended()]);
     await leader.close();
   }
 }

@@ -33,6 +33,7 @@ import { snapshot } from "./snapshot.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
+import { sync } from "./sync.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 import { timeline } from "./timeline.ts";
@@ -68,6 +69,7 @@ export const operations: readonly Operation[] = [
   events,
   snapshot,
   checkpoint,
+  sync,
   leader,
   health,
   ...alert,

@@ -24,6 +24,7 @@ import type { Report } from "./report.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
+import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
 import { watchKills } from "./watch-kills.ts";
 import { watchMemory } from "./watch-memory.ts";
@@ -51,6 +52,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
+  syncClones: [syncClones, 60],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
