@@ -366,3 +366,25 @@ it("R-003.22: a storm of 10,000 errors is at most 12 messages in a minute, and e
   for (const [i, count] of minutes.entries()) expect(count - (minutes[i - 1] ?? 0)).toBeLessThanOrEqual(12);
   expect(hooks.received.reduce((sum, one) => sum + eventsIn(hooks.verified(one)), 0)).toBe(10_000);
 });
+
+it("R-003.22: of two that send at once, none loses, adds or changes anything", async () => {
+  const at = lab();
+  const hooks = await receiver();
+  variable("TEST_PAIR_SECRET", hooks.secret);
+  const hook = { to: "webhook", url: hooks.url("/"), secret: { env: "TEST_PAIR_SECRET" }, private: true };
+  const pair = [1, 2].map(() => fastAlerts(at.root, { routes: { hook } }));
+  await pair[0]?.round();
+  for (let i = 0; i < 30; i++) {
+    await error(at, `${"abcde"[i % 5]} is broken`);
+    await Promise.all(pair.map((one) => one.round()));
+  }
+  const messages = () => new Map(hooks.received.map((one) => [one.headers["webhook-id"], hooks.verified(one)]));
+  const told = (): number => [...messages().values()].reduce((sum, one) => sum + eventsIn(one), 0);
+  await until(async () => {
+    await Promise.all(pair.map((one) => one.round()));
+    return told() >= 30;
+  });
+  await Promise.all(pair.map((one) => one.close()));
+  expect(told()).toBe(30);
+  expect(new Set(hooks.received.map(({ body }) => body)).size).toBe(messages().size);
+});
