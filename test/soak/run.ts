@@ -26,6 +26,7 @@ import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
+import { watchHangs } from "./watch-hangs.ts";
 import { watchKills } from "./watch-kills.ts";
 import { watchMemory } from "./watch-memory.ts";
 
@@ -53,6 +54,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
   syncClones: [syncClones, 60],
+  watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
