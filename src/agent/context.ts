@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
@@ -23,6 +24,11 @@ export type ArchiveStep =
   | "removed"
   | "remembered";
 
+/** A person, or an agent. */
+export interface Caller {
+  agent: AgentId | undefined;
+}
+
 export interface Context {
   readonly layout: Layout;
   readonly config: Config;
@@ -35,10 +41,14 @@ export interface Context {
   readonly headings?: unknown;
   /** `rules` of midwatch.config.json, checked. */
   readonly thresholds: Thresholds;
-  /** The journal as readers see it: without what a leader wrote that had been followed. */
+  /** The journal as readers see it: without what a leader wrote that had been followed, with what other machines wrote. */
   readonly journal: EventLog;
+  /** The same, of this machine alone. */
+  readonly own: EventLog;
   /** What it stands on, with its registers. */
   readonly engine: Engine;
+  /** Who asks, when the door knows it (over HTTP, by the bearer). Missing: found out from the processes above us, and the environment. */
+  readonly caller?: Caller | undefined;
   readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 

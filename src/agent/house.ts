@@ -7,6 +7,7 @@ import { Leader, leadership } from "../journal/leader.ts";
 import type { Context } from "./context.ts";
 import { snapshotRounds } from "./journal.ts";
 import { Loop, type Round } from "./loop.ts";
+import { syncRounds } from "./sync.ts";
 import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
@@ -35,11 +36,13 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   if (options.once) return yield* once(context, options);
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
+  const syncing = new Beside(syncRounds(context, options));
   using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
     const done = await loop.round();
     await watch.next(loop.observed);
     rendering.start();
+    syncing.start();
     return done;
   };
   const { leader_ttl: ttlMs, pause } = context.config;
@@ -60,7 +63,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   } catch (error) {
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
-    await rendering.ended();
+    await Promise.all([rendering.ended(), syncing.ended()]);
     await leader.close();
   }
 }

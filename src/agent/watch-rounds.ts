@@ -29,6 +29,8 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
   const rounds = new Watch(context, opinions);
   const seen = new Map<string, string>();
   let allAt = 0;
+  /** How long the last round took, when there is more to read at once. */
+  let behindMs: number | null = null;
 
   const follow = (): void => {
     const live = withReader(context, (registry) => registry.list());
@@ -61,7 +63,9 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
       if (due) follow();
       const only = due ? undefined : new Set(printed);
       printed.clear();
+      const begun = performance.now();
       const { summaries, more } = await rounds.round({ only, observed });
+      behindMs = more ? performance.now() - begun : null;
       allAt = more ? 0 : due ? performance.now() + config.watch_poll : allAt;
       return summaries.filter(({ instance_id: agent, run, id, second_opinion: opinion }) => {
         const now = `${id} ${opinion?.at ?? ""}`;
@@ -71,7 +75,8 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
       });
     },
     async wait(signal) {
-      await sleep(GATHER_MS, undefined, { signal }).catch(() => undefined);
+      // A flood is followed without waiting, and yet takes no more than half of a core.
+      await sleep(Math.min(GATHER_MS, behindMs ?? GATHER_MS), undefined, { signal }).catch(() => undefined);
     },
     [Symbol.dispose]() {
       opinions?.[Symbol.dispose]();

@@ -50,6 +50,9 @@ export interface Config {
   readonly llm_every: number;
   readonly llm_tokens_per_hour: number;
   readonly llm_timeout: number;
+  readonly sync_remote: string;
+  readonly sync_branch: string;
+  readonly sync_every: number;
 }
 
 export type ConfigKey = keyof Config;
@@ -176,6 +179,18 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     about: "Tokens, sent and received, that one agent may cost in any hour",
   },
   llm_timeout: { kind: "duration", default: "30s", about: "Time that an answer may take" },
+  sync_remote: {
+    kind: "text",
+    default: "",
+    about:
+      "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
+  },
+  sync_branch: {
+    kind: "text",
+    default: "midwatch-journal",
+    about: "The branch there that holds the journal and nothing else",
+  },
+  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
 };
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];

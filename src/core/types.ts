@@ -317,6 +317,8 @@ export interface IntentFact {
   tier: Tier;
   /** What it said goes to the journal when it has ended. */
   journal?: "turns";
+  /** False: it is not given midwatch's MCP server. */
+  mcp?: false;
 }
 
 interface GitOrigin {
@@ -363,6 +365,8 @@ export interface StartFact {
 /** stop.json */
 export interface StopFact {
   v: 1;
+  /** How often it was asked for. */
+  tries?: number;
   reason: string | null;
   by: { pid: number; uid: number };
   grace_ms: number;

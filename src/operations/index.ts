@@ -3,6 +3,7 @@
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { completion } from "./completion.ts";
 import { cost } from "./cost.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
@@ -14,7 +15,11 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { mcp } from "./mcp.ts";
+import { mcpInstall } from "./mcp-install.ts";
+import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
+import { page } from "./page.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
 import { finding, progress } from "./report.ts";
@@ -24,10 +29,13 @@ import { search } from "./search.ts";
 import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
+import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
+import { sync } from "./sync.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
+import { timeline } from "./timeline.ts";
 import { up } from "./up.ts";
 import { verify } from "./verify.ts";
 import { version } from "./version.ts";
@@ -36,9 +44,12 @@ import { watch } from "./watch.ts";
 
 export const operations: readonly Operation[] = [
   run,
+  status,
   ls,
   show,
   logs,
+  page,
+  timeline,
   diff,
   watch,
   summary,
@@ -57,9 +68,13 @@ export const operations: readonly Operation[] = [
   events,
   snapshot,
   checkpoint,
+  sync,
   leader,
   health,
   up,
+  metrics,
+  mcp,
+  mcpInstall,
   search,
   verify,
   archive,
@@ -69,5 +84,6 @@ export const operations: readonly Operation[] = [
   prune,
   doctor,
   demo,
+  completion,
   version,
 ];

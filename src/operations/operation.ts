@@ -1,9 +1,10 @@
 /**
  * An operation is one thing a caller may ask for; the doors (CLI, MCP, HTTP) are made from this description alone. The
  * schema of the input is the single source of flags, help, JSON Schema and checks: each field says what it is by
- * `.describe()`, and by `.meta({ short, value })` how the CLI names it.
+ * `.describe()`, and by `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
 import type { z } from "zod";
+import type { Caller, Workspace } from "../fleet.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
@@ -16,6 +17,12 @@ export interface Context {
   json: boolean;
   /** A person looks at the answer on a terminal. */
   terminal: boolean;
+  /** Held open by a door that serves many callers: who asks, and the workspace in its name. Missing: each call opens its own. */
+  served?: { workspace: Workspace; caller: Caller } | undefined;
+  /** Opens the HTTP door beside the operation; only the CLI can. */
+  serve?: ((workspace: Workspace, options: ServeOptions) => Promise<Served>) | undefined;
+  /** Opens the MCP door on this process's own input and output, until that ends; only the CLI can. */
+  serveMcp?: (() => Promise<void>) | undefined;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */
@@ -24,10 +31,27 @@ export interface Context {
   notice(text: string): void;
 }
 
+export interface ServeOptions {
+  host: string;
+  /** 0 is any free one; undefined the usual one or, when that is in use, the next free one. */
+  port: number | undefined;
+  allowRemote: boolean;
+  tell(text: string): void;
+}
+
+export interface Served {
+  url: string;
+  /** Opens the page; good once. */
+  link: string;
+  close(): Promise<void>;
+}
+
 export interface RenderOptions {
   color: boolean;
   /** Columns of the terminal, 80 when there is none. */
   width: number;
+  /** There is a terminal: tables are cut to its width. */
+  fit: boolean;
 }
 
 /** As the doors see it; `data` is whatever `run` gave, or one item of it when it is a stream. */
@@ -43,6 +67,8 @@ export interface Operation {
   readonly passthrough?: string | undefined;
   /** Whether it changes anything; MCP and HTTP tell callers. */
   readonly changes: boolean;
+  /** Makes sense in a terminal only: no other door has it. */
+  readonly cliOnly?: true | undefined;
   readonly examples: readonly string[];
   /** Data, an array (a list: one JSON line each), or a stream of items. Bytes are printed as they are. */
   run(context: Context, input: unknown): unknown;

@@ -40,7 +40,10 @@ export const send: Operation = operation({
       if (!close) throw new MidwatchError("USAGE", "There is no message.", { hint: 'midwatch send ID "text"' });
       return { agent: await workspace.closeInput(agent), closed: true as const };
     }
-    const message = await workspace.send(agent, text === "-" ? readFileSync(0, "utf8") : text);
+    const message = await workspace.send(
+      agent,
+      text === "-" && context.door === "cli" ? readFileSync(0, "utf8") : text,
+    );
     if (close) await workspace.closeInput(agent);
     const timeoutMs = timeout ?? WAIT_MS;
     const last = wait ? await workspace.delivered(message, { timeoutMs, signal: context.signal }) : message;
@@ -72,19 +75,22 @@ export const messages: Operation = operation({
     const all = await workspaceOf(context).messages(agent);
     return all.map((message) => maskValue(message) as Message);
   },
-  render: (all) =>
+  render: (all, options) =>
     all.length === 0
       ? "No messages."
-      : table([
-          ["STATE", "AGE", "FROM", "RUN", "TEXT"],
-          ...all.map(({ state, at, from, run, taken_by, text }) => [
-            taken_by === null ? state : `${state} by run ${taken_by}`,
-            age(at),
-            from,
-            String(run),
-            oneLine(text),
-          ]),
-        ]),
+      : table(
+          [
+            ["STATE", "AGE", "FROM", "RUN", "TEXT"],
+            ...all.map(({ state, at, from, run, taken_by, text }) => [
+              taken_by === null ? state : `${state} by run ${taken_by}`,
+              age(at),
+              from,
+              String(run),
+              oneLine(text),
+            ]),
+          ],
+          options,
+        ),
 });
 
 function oneLine(text: string): string {

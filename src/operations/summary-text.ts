@@ -17,9 +17,9 @@ export function summaryTable(summaries: readonly AgentSummary[], options: Render
     verdictText(one.on_track_status, options),
     age(one.since),
     one.cause ?? one.evidence[0]?.rule ?? "",
-    one.current_activity.slice(0, Math.max(20, options.width - 60)),
+    one.current_activity,
   ]);
-  return table([["AGENT", "VERDICT", "SINCE", "WHY", "DOES"], ...rows]);
+  return table([["AGENT", "VERDICT", "SINCE", "WHY", "DOES"], ...rows], options);
 }
 
 export function summaryText(one: AgentSummary, options: RenderOptions): string {
