@@ -17,6 +17,8 @@ const TICK_MS = 10;
 interface Look {
   use: TreeUse;
   atMs: number;
+  /** What the two looks up to this one told. */
+  told: JudgedFacts["process"];
 }
 
 export class Silence {
@@ -37,7 +39,9 @@ export class Silence {
       const since = Date.parse(row.last_output_at ?? row.started_at ?? "");
       return row.phase === "running" && isHere(facts) && nowMs - since >= this.#silentMs;
     });
-    for (const key of this.#last.keys()) if (!silent.some((one) => keyOf(one) === key)) this.#last.delete(key);
+    // Runs that nobody asked about this time keep their look: else a hang beside an agent that prints would never be told.
+    const keys = new Set(silent.map(keyOf));
+    for (const one of observed) if (!keys.has(keyOf(one))) this.#last.delete(keyOf(one));
     const found = new Map<string, JudgedFacts["process"]>();
     if (silent.length === 0) return found;
     if (wait && silent.some((one) => !this.#last.has(keyOf(one)))) {
@@ -46,6 +50,11 @@ export class Silence {
     }
     this.#lookAt(silent, found);
     return found;
+  }
+
+  /** Forgets all runs but these. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of this.#last.keys()) if (!keys.has(key)) this.#last.delete(key);
   }
 
   #lookAt(silent: readonly Observed[], found: Map<string, JudgedFacts["process"]>): void {
@@ -58,16 +67,21 @@ export class Silence {
     for (const { key, keeper } of pids) {
       const use = uses.get(keeper);
       const before = this.#last.get(key);
-      if (use === undefined || (before !== undefined && atMs - before.atMs < APART_MS / 2)) continue;
-      this.#last.set(key, { use, atMs });
-      // A child that ended took its time with it.
-      if (before === undefined) found.set(key, use.stopped ? { cpu: 0, children: use.children, stopped: true } : null);
-      else {
-        const cpu = Math.max(0, ((use.ticks - before.use.ticks) * TICK_MS) / (atMs - before.atMs));
-        found.set(key, { cpu, children: use.children, stopped: use.stopped });
-      }
+      if (use === undefined) continue;
+      const near = before !== undefined && atMs - before.atMs < APART_MS / 2;
+      const told = near ? before.told : between(before, { use, atMs });
+      found.set(key, told);
+      if (!near) this.#last.set(key, { use, atMs, told });
     }
   }
+}
+
+function between(before: Look | undefined, { use, atMs }: Omit<Look, "told">): JudgedFacts["process"] {
+  const { children, stopped } = use;
+  if (before === undefined) return stopped ? { cpu: 0, children, stopped } : null;
+  // A child that ended took its time with it.
+  const cpu = Math.max(0, ((use.ticks - before.use.ticks) * TICK_MS) / (atMs - before.atMs));
+  return { cpu, children, stopped };
 }
 
 function keyOf({ agent, run }: Pick<Observed, "agent" | "run">): string {

@@ -25,6 +25,8 @@ export function watchRounds(context: Context): WatchRounds {
   const printed = new Set<AgentId>();
   const seen = new Map<string, string>();
   let allAt = 0;
+  /** How long the last round took, when there is more to read at once. */
+  let behindMs: number | null = null;
 
   const follow = (): void => {
     const live = withReader(context, (registry) => registry.list());
@@ -57,14 +59,17 @@ export function watchRounds(context: Context): WatchRounds {
       if (due) follow();
       const only = due ? undefined : new Set(printed);
       printed.clear();
+      const begun = performance.now();
       const { summaries, more } = await rounds.round({ only, observed });
+      behindMs = more ? performance.now() - begun : null;
       allAt = more ? 0 : due ? performance.now() + config.watch_poll : allAt;
       const news = summaries.filter(({ instance_id: agent, run, id }) => seen.get(`${agent}.${run}`) !== id);
       for (const { instance_id: agent, run, id } of news) seen.set(`${agent}.${run}`, id);
       return news;
     },
     async wait(signal) {
-      await sleep(GATHER_MS, undefined, { signal }).catch(() => undefined);
+      // A flood is followed without waiting, and yet takes no more than half of a core.
+      await sleep(Math.min(GATHER_MS, behindMs ?? GATHER_MS), undefined, { signal }).catch(() => undefined);
     },
     [Symbol.dispose]() {
       for (const [folder, watcher] of folders) drop(folder, watcher);

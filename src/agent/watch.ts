@@ -52,6 +52,8 @@ export interface WatchOptions {
   observed?: readonly Observed[] | undefined;
   /** Nobody looks again soon: look at silent processes twice now. */
   once?: boolean | undefined;
+  /** The time by the wall clock that silence is measured to: what would be said then if nothing happened until then. */
+  nowMs?: number | undefined;
 }
 
 export interface WatchRound {
@@ -80,7 +82,7 @@ export class Watch {
   async round(options: WatchOptions = {}): Promise<WatchRound> {
     const all = this.#candidates(options.observed ?? (await reconcile(this.#context)));
     const wanted = all.filter(({ agent }) => options.only === undefined || options.only.has(agent));
-    const nowMs = Date.now();
+    const nowMs = options.nowMs ?? Date.now();
     const processes = await this.#silence.look(wanted, nowMs, options.once ?? false);
     const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, failed: [] };
     const news: Kept[] = [];
@@ -266,6 +268,7 @@ export class Watch {
 
   #forget(all: readonly Observed[]): void {
     const keys = new Set(all.map(keyOf));
+    this.#silence.keep(keys);
     for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
     for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
   }
