@@ -34,6 +34,7 @@ import { logOf, verifyLog } from "./agent/log-of.ts";
 import { Loop } from "./agent/loop.ts";
 import { Maskers } from "./agent/maskers.ts";
 import { closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
+import { Metrics } from "./agent/metrics.ts";
 import { type OpenOptions, open } from "./agent/open.ts";
 import { type Glance, glance, type Page, type PageOptions, readPage } from "./agent/page.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
@@ -48,6 +49,7 @@ import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.t
 import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
@@ -117,6 +119,7 @@ export class Workspace {
   readonly #context: Context;
   readonly #borrowed: boolean;
   readonly #files = new HeldFiles();
+  #metrics: Metrics | undefined;
 
   constructor(context: Context, usedFallback = false, borrowed = false) {
     this.#context = context;
@@ -263,6 +266,12 @@ export class Workspace {
   /** One window of a log. */
   page(id: string | undefined, options: PageOptions & Pick<LogOptions, "run" | "stderr">): Page {
     return readPage(this.#context, this.#logOf(id, options), options, this.maskers());
+  }
+
+  /** What happened in a run, and where in its log. */
+  async timeline(id: string | undefined, run?: number): Promise<Timeline> {
+    const of = this.#logOf(id, { run });
+    return await readTimeline(this.#context, of, locate(this.#context, of.agent).listed.agent.driver, this.maskers());
   }
 
   /** A log for followers that hold their own places: each `look` is at a run as it is on disk now. */
@@ -457,6 +466,12 @@ export class Workspace {
   consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
     const { engine, layout: paths } = this.#context;
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
+  }
+
+  /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
+  metrics(): Promise<string> {
+    this.#metrics ??= new Metrics(this.#context);
+    return this.#metrics.text();
   }
 
   /** Opens the HTTP door; made once. */

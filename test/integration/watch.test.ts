@@ -198,7 +198,7 @@ it("thresholds of midwatch.config.json decide, and a wrong name is refused at th
   const made = lab();
   const file = join(made.folder, "midwatch.config.json");
   writeFileSync(file, JSON.stringify({ rules: { error_streak: { watch: 1, alert: 2 } } }));
-  const workspace = made.open({ env: speaker(made, LOOP.slice(0, 5)) });
+  const workspace = made.open({ env: speaker(made.folder, LOOP.slice(0, 5)) });
   await workspace.run({ driver: "claude", prompt: "Mend the parser" });
   await until(async () => (await workspace.watcher().round()).summaries[0]?.cause === "error_streak");
   writeFileSync(file, JSON.stringify({ rules: { error_streek: { alert: 2 } } }));

@@ -20,7 +20,7 @@ export interface Subscription {
 const id = z.number().int();
 const cursor = z.string().max(100).optional();
 const ASKED = z.discriminatedUnion("stream", [
-  z.strictObject({ sub: id, stream: z.literal("fleet"), cursor: z.unknown() }),
+  z.strictObject({ sub: id, stream: z.literal("fleet"), cursor: z.unknown().optional() }),
   z.strictObject({
     sub: id,
     stream: z.literal("log"),
