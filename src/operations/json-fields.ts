@@ -34,7 +34,8 @@ const LIST: Fields<ListRecord> = {
   role: "what it is for",
   parent: "the agent that started it",
   run: "number of its newest run",
-  phase: "`intended`, `launching`, `running`, `stopping`, `exited`, `drained`, `archived`, `launch_failed`, `lost`, `stuck`",
+  phase:
+    "`intended`, `launching`, `running`, `stopping`, `exited`, `drained`, `archived`, `launch_failed`, `lost`, `stuck`",
   outcome: "`completed`, `failed`, `stopped`, `limit`, `lost`; null while it lives",
   guarantee: "`cgroup`, `subreaper`, `scan`",
   verdict: "what the watch said last: `on_track`, `drifting`, `off_track`, `blocked`, `unknown`",
@@ -68,7 +69,8 @@ const REPORT: Fields<Report> = {
   guarantee: "what the proof rests on",
   outcome: "of the run",
   exit: "`{code, signal}`",
-  processes: "the first 1,000, `{pid, name, ended_by}`; ended_by is `self`, `SIGINT`, `SIGTERM`, `SIGKILL`, `cgroup.kill`",
+  processes:
+    "the first 1,000, `{pid, name, ended_by}`; ended_by is `self`, `SIGINT`, `SIGTERM`, `SIGKILL`, `cgroup.kill`",
   processes_total: "",
   left: "`{pid, name, uid, why}`",
   children: "keepers of other agents below it that were spared",
@@ -230,6 +232,12 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     records: "as `logs` prints them",
     next: "`{line, offset}` of the next page",
   } satisfies Fields<Answer<"page">>,
+  timeline: {
+    agent: "",
+    run: "",
+    items: "`{at, seq, kind, label, level}`",
+    thinned: "not everything is here",
+  } satisfies Fields<Answer<"timeline">>,
   diff: {
     agent: "",
     worktree: "",
@@ -263,6 +271,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     status: "",
     message: "",
     progress: "percent",
+    disk: "`{free_bytes, state}`: room for the workspace",
     ...PEERS,
   } satisfies Fields<Answer<"progress">>,
   finding: {
@@ -330,6 +339,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     bytes: "",
     errors: "",
   } satisfies Fields<Answer<"prune">>,
+  metrics: { text: "for Prometheus" },
   doctor: { check: "what was looked at", state: "`ok`, `warning`, `failed`", message: "" },
   completion: { shell: "", script: "" },
   version: { midwatch: "", node: "", platform: "" },
