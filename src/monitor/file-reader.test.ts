@@ -1,9 +1,19 @@
-import { appendFileSync, copyFileSync, linkSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { folder as tempFolder } from "../../test/support/folder.ts";
 import { parseAgentId } from "../core/ids.ts";
-import type { CursorRow } from "../registry/registry.ts";
+import { type CursorRow, Registry } from "../registry/registry.ts";
 import { type Batch, readNewLines } from "./file-reader.ts";
 import { HeldFiles } from "./held-files.ts";
 
@@ -168,4 +178,46 @@ it("R-001.12: a file that is held open is read to its end though it was deleted"
   }
   expect(seen).toEqual([5, 6, 7, 8, 9]);
   expect(cursor).toMatchObject({ missed_bytes: 0, generation: 2, line: 10 });
+});
+
+/** Bytes that this thread has read, by the kernel's count. */
+function bytesRead(act: () => void): number {
+  const count = (): number => Number(/rchar: (\d+)/.exec(readFileSync("/proc/thread-self/io", "latin1"))?.[1]);
+  const own = -count() + count();
+  const before = count();
+  act();
+  return count() - before - own;
+}
+
+it("R-001.20: a look costs the same however long a log is, and 150 places are kept in one write of less than 1 KiB each", () => {
+  const { path, look } = reader();
+  const small: number[] = [];
+  for (const size of [100, 100_000]) {
+    writeFileSync(path, lines(0, size));
+    while (look().more);
+    const nothing = bytesRead(() => expect(look().lines).toEqual([]));
+    appendFileSync(path, lines(size, size + 1));
+    const line = bytesRead(() => expect(look().lines).toHaveLength(1));
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, lines(0, 3));
+    const rotated = bytesRead(() => expect(look().restarted).not.toBeNull());
+    small.push(nothing, line, rotated);
+    rmSync(`${path}.1`);
+  }
+  // The longer one has 5 MB.
+  for (const bytes of small) expect(bytes).toBeLessThan(32_768);
+
+  const file = join(tempFolder(), "midwatch.db");
+  Registry.open(file).close();
+  const empty = statSync(file).size;
+  const registry = Registry.open(file);
+  using files = new HeldFiles();
+  const one = readNewLines(AGENT, path, undefined, files).cursor;
+  const rows = Array.from({ length: 150 }, (_, n) => ({ ...one, agent: parseAgentId(`agent-${n}`) }));
+  registry.watched.putCursors(rows);
+  registry.close();
+  expect(statSync(file).size - empty).toBeLessThan(150 * 1024);
+  const again = Registry.open(file);
+  expect(again.watched.cursors()).toHaveLength(150);
+  again.close();
 });
