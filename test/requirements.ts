@@ -32,7 +32,6 @@ export const requirements: Record<string, Requirement> = {
   "R-000.13": { text: "A run's output is limited, and what is kept of earlier runs is bounded." },
   "R-000.14": {
     text: "Free space is part of progress: a warning below 500 MB, an error below 100 MB.",
-    later: "fleet",
   },
   "R-000.15": {
     text: "The last 100 records of 10 GB are read in under 100 ms without loading the file.",
@@ -142,7 +141,6 @@ export const requirements: Record<string, Requirement> = {
   "R-002.16": { text: "Cleanup happens when an agent ends by itself." },
   "R-002.17": {
     text: "Freed bytes and the success rate of cleanups are measured, and failures alert.",
-    later: "metrics",
   },
   "R-002.18": { text: "A stop asks first, lets the agent flush, and kills after the grace time." },
   "R-002.19": { text: "Failed deletions can be listed later." },
@@ -211,7 +209,7 @@ export const requirements: Record<string, Requirement> = {
   "R-004.19": { text: "Commands are argument lists, never shell strings, and ids are validated." },
   "R-004.20": { text: "Helper steps have time limits, and lists in reports are bounded." },
   "R-004.21": { text: "Ending, verifying and file handling are separate small functions." },
-  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert.", later: "metrics" },
+  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert." },
   "R-004.23": { text: "A corrupt registry is noticed and rebuilt." },
   "R-004.24": { text: "The seven named cleanup tests exist and pass." },
   "R-004.25": { text: "Linux is supported fully and macOS with a weaker, stated guarantee.", later: "fleet" },
