@@ -118,7 +118,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-001.24": { text: "An LLM's structured answer is validated, with retries and backoff.", later: "watch" },
   "R-001.25": { text: "One loop watches all agents, and an error of one does not touch the others." },
-  "R-001.26": { text: "Summaries are streamed by WebSocket.", later: "watch" },
+  "R-001.26": { text: "Summaries are streamed by WebSocket." },
   "R-001.27": { text: "The core of monitoring needs no outside service or package." },
   "R-001.28": { text: "An agent's position is dropped when it ends." },
 
