@@ -6,6 +6,7 @@ import type { AgentId } from "../core/ids.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
+import type { Thresholds } from "../monitor/rules.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -38,6 +39,8 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
+  /** `rules` of midwatch.config.json, checked. */
+  readonly thresholds: Thresholds;
   /** The journal as readers see it: without what a leader wrote that had been followed. */
   readonly journal: EventLog;
   /** What it stands on, with its registers. */

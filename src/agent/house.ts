@@ -35,7 +35,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   if (options.once) return yield* once(context, options);
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
-  using watch = watchRounds(context);
+  using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
     const done = await loop.round();
     await watch.next(loop.observed);

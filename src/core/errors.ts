@@ -42,6 +42,7 @@ export const ERRORS = {
   NO_KEEPER: { exit: 5, status: 500, retryable: false },
   PORT_IN_USE: { exit: 5, status: 503, retryable: true },
   BUSY: { exit: 5, status: 429, retryable: true },
+  NO_LLM: { exit: 5, status: 500, retryable: false },
   NO_RESOURCES: { exit: 5, status: 503, retryable: true },
   LAUNCH_FAILED: { exit: 1, status: 500, retryable: false },
   COMMAND_NOT_FOUND: { exit: 5, status: 422, retryable: false },

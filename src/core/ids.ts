@@ -37,9 +37,16 @@ export function newNonce(random: Random = randomBytes): string {
 
 /** An id that sorts by time: 48 bits of ms, version 7, the rest as in a random one (Node keeps a pool for those: it is quick). */
 export function uuidv7(nowMs: number = Date.now()): string {
-  const ms = nowMs.toString(16).padStart(12, "0");
-  const random = randomUUID();
-  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${random.slice(15)}`;
+  if (nowMs !== prefix.ms) prefix = { ms: nowMs, text: timePart(nowMs) };
+  return prefix.text + randomUUID().slice(15);
+}
+
+/** Many ids share their millisecond. */
+let prefix = { ms: -1, text: "" };
+
+function timePart(ms: number): string {
+  const digits = ms.toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
 }
 
 /**

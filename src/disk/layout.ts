@@ -67,6 +67,8 @@ interface AgentPaths {
   summaries: string;
   latestSummary: string;
   summaryHistory: string;
+  /** What a model said last, how far it was given the log, and what it cost in the last hour. */
+  secondOpinion: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
   /** What its worktree was made from. */
@@ -165,6 +167,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     summaries: join(dir, "summaries", agent),
     latestSummary: join(dir, "summaries", agent, "latest_summary.json"),
     summaryHistory: join(dir, "summaries", agent, "summary_history.jsonl"),
+    secondOpinion: join(dir, "summaries", agent, "second_opinion.json"),
     runs: join(dir, "runs", agent),
     worktree: join(dir, "runs", agent, "worktree.json"),
   };

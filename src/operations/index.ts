@@ -3,6 +3,7 @@
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { completion } from "./completion.ts";
 import { cost } from "./cost.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
@@ -26,6 +27,7 @@ import { search } from "./search.ts";
 import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
+import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
 import { task } from "./task.ts";
@@ -39,6 +41,7 @@ import { watch } from "./watch.ts";
 
 export const operations: readonly Operation[] = [
   run,
+  status,
   ls,
   show,
   logs,
@@ -75,5 +78,6 @@ export const operations: readonly Operation[] = [
   prune,
   doctor,
   demo,
+  completion,
   version,
 ];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import { toMidwatchError } from "../core/errors.ts";
 import type { HouseRecord, Workspace } from "../fleet.ts";
 import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
@@ -44,7 +44,7 @@ export const up: Operation = operation({
   async *run(context, { once, http, port, host, allow_remote: allowRemote, link, ...config }) {
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {
-      yield { link: await newLink(workspace) };
+      yield { link: await workspace.loginLink() };
       return;
     }
     const tell = (text: string): void => context.notice(text);
@@ -75,23 +75,6 @@ async function* keepOn(
       await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
     }
   }
-}
-
-async function newLink(workspace: Workspace): Promise<string> {
-  const none = (cause?: unknown): MidwatchError =>
-    new MidwatchError("NOT_FOUND_SERVER", "No server of this workspace answers.", { hint: "midwatch up", cause });
-  const server = workspace.server();
-  if (server === undefined) throw none();
-  let answer: { link?: string };
-  try {
-    const headers = { authorization: `Bearer ${workspace.httpToken()}` };
-    const asked = await fetch(`${server.url}/login`, { method: "POST", headers, signal: AbortSignal.timeout(5000) });
-    answer = (await asked.json()) as { link?: string };
-  } catch (error) {
-    throw none(error);
-  }
-  if (answer.link === undefined) throw none();
-  return answer.link;
 }
 
 function roundText({ started, stopped, archived, deleted, problem, term }: HouseRecord): string {

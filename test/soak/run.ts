@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
+import { fileKills } from "./file-kills.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
@@ -24,6 +25,7 @@ import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { takeOver } from "./take-over.ts";
 import { watchKills } from "./watch-kills.ts";
+import { watchMemory } from "./watch-memory.ts";
 
 type Campaign = (count: number, seed: number) => Promise<Report>;
 
@@ -45,6 +47,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  fileKills: [fileKills, 200],
+  watchMemory: [watchMemory, 60],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

@@ -19,6 +19,7 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
     config: loadConfig(),
     env: process.env,
     cwd: at.folder,
+    thresholds: {},
     registries,
     engine,
     journal: engine,
