@@ -60,6 +60,26 @@ it("a name bent to this address, and a page of another site, get nowhere, with t
   expect(Object.keys(asked.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
 });
 
+it("also where other machines may come in, a name is none of ours and an address is", async () => {
+  const here = lab();
+  await expect(
+    serve(here.workspace, { host: "0.0.0.0", port: 0, allowRemote: false, tell: () => undefined }),
+  ).rejects.toMatchObject({ code: "USAGE" });
+  const { url, close } = await serve(here.workspace, {
+    host: "0.0.0.0",
+    port: 0,
+    allowRemote: true,
+    tell: () => undefined,
+  });
+  onTestFinished(close);
+  const { port } = new URL(url);
+  const status = async (host: string) =>
+    (await ask(url, "/api/ls", { headers: { ...bearer(tokenOf(here)), host: `${host}:${port}` } })).status;
+  expect([await status("192.0.2.7"), await status("[2001:db8::7]"), await status("evil.example")]).toEqual([
+    200, 200, 403,
+  ]);
+});
+
 it("no operation answers without a token or with a wrong one; an agent's own gives an agent's rights", async () => {
   const here = lab();
   const { url } = await server(here);

@@ -83,6 +83,8 @@ class Client {
   readonly #socket: WebSocket;
   readonly #subscriptions = new Map<number, Subscription>();
   #sending = false;
+  /** Something may be new since the last look at all of them. */
+  #woken = false;
   #second = 0;
   #messages = 0;
 
@@ -136,22 +138,25 @@ class Client {
   }
 
   #wake(): void {
+    this.#woken = true;
     if (this.#sending) return;
     this.#sending = true;
-    setImmediate(() => void this.#send().finally(() => (this.#sending = false)));
+    setImmediate(() => void this.#send());
   }
 
   /** In turns, so that a busy log does not keep the others waiting. */
   async #send(): Promise<void> {
-    for (let sent = true; sent; ) {
+    for (let sent = true; sent || this.#woken; ) {
       sent = false;
+      this.#woken = false;
       for (const [id, subscription] of this.#subscriptions) {
         const message = this.#take(id, subscription);
         if (message === undefined) continue;
         sent = true;
-        if (!(await this.#sent(id, message))) return;
+        if (!(await this.#sent(id, message))) return; // It is closed, and stays so.
       }
     }
+    this.#sending = false;
   }
 
   #take(id: number, subscription: Subscription): Fields | undefined {

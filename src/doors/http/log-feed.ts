@@ -37,10 +37,12 @@ export class LogFeeds {
     const key = `${log.agent}.${run}${stderr ? ".stderr" : ""}`;
     const feed = this.#feeds.get(key) ?? new LogFeed(log, run, this.#limits, () => this.#feeds.size);
     this.#feeds.set(key, feed);
-    feed.followers.add(wake);
+    // Not `wake` itself: one client may follow the same log twice.
+    const follower = (): void => wake();
+    feed.followers.add(follower);
     const end = (): void => {
-      feed.followers.delete(wake);
-      if (feed.followers.size > 0) return;
+      // The second time there is nothing to end: the feed may be another's by now.
+      if (!feed.followers.delete(follower) || feed.followers.size > 0) return;
       feed.close();
       this.#feeds.delete(key);
     };
