@@ -1,10 +1,11 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
 import { resolve } from "node:path";
 import { activities } from "./agent/activities.ts";
+import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./agent/alerts.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { type Attention, attention } from "./agent/attention.ts";
 import { audit } from "./agent/audit.ts";
-import { agentByCapability, assertAbove, assertPerson } from "./agent/caller.ts";
+import { agentByCapability, assertAbove, assertPerson, callingAgent } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import { type Caller, type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
 import { costOf } from "./agent/cost.ts";
@@ -42,18 +43,29 @@ import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./a
 import { Readings } from "./agent/readings.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
 import { reconcile } from "./agent/reconcile.ts";
-import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
+import {
+  type FindingReport,
+  type Peers,
+  type ProgressReport,
+  type Reports,
+  recentReports,
+  reportFinding,
+  reportProgress,
+} from "./agent/report.ts";
 import { type RestartOptions, restart } from "./agent/restart.ts";
 import { type RunRecord, runRecord } from "./agent/run-record.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
 import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { sync, watchSync } from "./agent/sync.ts";
+import { initSync } from "./agent/sync-init.ts";
 import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
+import type { RouteStatus } from "./alert/state.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import type { Progress } from "./core/progress.ts";
@@ -63,7 +75,7 @@ import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import type { Cursor, Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
-import { type HealthRecord, health } from "./journal/health.ts";
+import type { HealthRecord } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
 import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
 import { resumeAll } from "./journal/pause.ts";
@@ -76,12 +88,13 @@ import type { Batch } from "./monitor/file-reader.ts";
 import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
+import { type SyncStatus, syncStatus } from "./sync/state.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export { checkRun } from "./agent/check-run.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
 export type { Caller } from "./agent/context.ts";
-export type { HouseRecord } from "./agent/house.ts";
+export type { HouseOptions, HouseRecord } from "./agent/house.ts";
 export type { ServerFact } from "./agent/http-files.ts";
 export type { OpenOptions } from "./agent/open.ts";
 export type { Glance, Page } from "./agent/page.ts";
@@ -97,6 +110,7 @@ export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
+export type { SyncStatus } from "./sync/state.ts";
 
 export interface Followed {
   agent: AgentId;
@@ -136,6 +150,16 @@ export class Workspace {
     return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
   }
 
+  /** Who asks, as far as processes above us and the environment tell. */
+  caller(): Caller {
+    return { agent: callingAgent(this.#context) };
+  }
+
+  /** Where an agent works; undefined when there is no such agent. */
+  folderOf(agent: AgentId): string | undefined {
+    return locate(this.#context, agent).facts.intent?.cwd;
+  }
+
   async run(options: StartOptions): Promise<RunRecord> {
     const driver = await findDriver(this.#context, options.driver ?? "command");
     const started = await start(this.#context, driver, options);
@@ -170,6 +194,11 @@ export class Workspace {
     data?: unknown,
   ): FindingReport & Peers {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
+  }
+
+  /** What the agents of a task reported lately, newest first. */
+  reports(task: TaskId, most: number): Reports {
+    return recentReports(this.#context, task, most);
   }
 
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
@@ -447,8 +476,50 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  health(): Promise<HealthRecord> {
-    return health(this.#context.engine, this.#context.layout, this.#context.config);
+  async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
+    const record = await healthOf(this.#context);
+    const status = this.syncStatus() ?? null;
+    const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
+    return { ...record, state: worry ? "warning" : record.state, sync: status };
+  }
+
+  /** Exchanges events with the remote, once; retries and faults are in the status. */
+  async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    return await sync(this.#context, { tell: () => undefined, ...options });
+  }
+
+  /** Again and again; each time it was tried. */
+  async *watchSync(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    yield* watchSync(this.#context, options);
+  }
+
+  /** Undefined when this workspace was never synced. */
+  syncStatus(): SyncStatus | undefined {
+    return syncStatus(this.#context.layout);
+  }
+
+  /** Sets up what sync needs: a repository, a remote, the base files. */
+  async initSync(tell: (text: string) => void): Promise<void> {
+    assertPerson(this.#context, "set up sync");
+    await initSync(this.#context, tell);
+  }
+
+  /** Sends one message on a route, at once. */
+  testAlert(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
+    assertPerson(this.#context, "send alerts");
+    return testAlert(this.#context, route, options);
+  }
+
+  /** How each route fares. */
+  alertStatus(): Promise<RouteStatus[]> {
+    return alertStatus(this.#context);
+  }
+
+  /** Throws BAD_CONFIG when `alerts` of the configuration cannot work. */
+  checkAlerts(): ReturnType<typeof checkAlerts> {
+    return checkAlerts(this.#context);
   }
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */

@@ -71,7 +71,7 @@ export const requirements: Record<string, Requirement> = {
   "R-000.41": {
     text: "A writer retries transient errors, makes a missing folder again, and reports a full disk.",
   },
-  "R-000.42": { text: "deploy_headless_agent makes the log and get_agent_output reads it.", later: "doors" },
+  "R-000.42": { text: "deploy_headless_agent makes the log and get_agent_output reads it." },
   "R-000.43": {
     text: "Crash, full disk, large log, permissions and concurrent agents each have a test against the real system.",
   },
@@ -124,7 +124,7 @@ export const requirements: Record<string, Requirement> = {
   "R-002.1": { text: "The registry holds the paths of prompt, log, progress, findings and deploy log of each agent." },
   "R-002.2": { text: "A stop ends the process, verifies that, and only then touches files." },
   "R-002.3": { text: "The report lists each file with what was done to it and each failure with its error." },
-  "R-002.4": { text: "kill_real_agent returns success, agent, session, reason, status and cleanup.", later: "doors" },
+  "R-002.4": { text: "kill_real_agent returns success, agent, session, reason, status and cleanup." },
   "R-002.5": { text: "Each file action is recorded, and a failure does not stop the rest." },
   "R-002.6": { text: "A file that is already missing is no failure." },
   "R-002.7": { text: "An agent without tracked files can still be stopped." },
@@ -183,7 +183,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-003.20": { text: "A checkpoint is kept per agent after each handled interaction." },
   "R-003.21": { text: "Health is shown from heartbeats, elections and errors." },
-  "R-003.22": { text: "Error events alert by mail or chat webhook.", later: "alerts" },
+  "R-003.22": { text: "Error events alert by mail or chat webhook." },
 
   // Stopping and cleanup
   "R-004.1": { text: "Archiving loses nothing: writers are proven gone first." },

@@ -8,7 +8,9 @@ import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "../disk/works
 import { EmbeddedEngine } from "../journal/embedded-engine.ts";
 import { fenced } from "../journal/term.ts";
 import { thresholdsFrom } from "../monitor/thresholds.ts";
+import { AllOrigins } from "../sync/all-origins.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "./context.ts";
+import { maskOutgoing } from "./sync.ts";
 
 export interface OpenOptions {
   /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */
@@ -35,6 +37,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
   const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
   const paths = layout(root);
   const engine = new EmbeddedEngine(paths);
+  const own = fenced(engine);
   const context: Context = {
     layout: paths,
     config,
@@ -43,9 +46,11 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     registries: new Registries(paths),
     drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
     headings: (file.value as { headings?: unknown } | undefined)?.headings,
+    alerts: (file.value as { alerts?: unknown } | undefined)?.alerts,
     thresholds: thresholdsFrom((file.value as { rules?: unknown } | undefined)?.rules),
     engine,
-    journal: fenced(engine),
+    own,
+    journal: new AllOrigins(paths, own, () => maskOutgoing(context)),
     onStep: options.onStep,
   };
   return { context, usedFallback };

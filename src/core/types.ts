@@ -317,6 +317,8 @@ export interface IntentFact {
   tier: Tier;
   /** What it said goes to the journal when it has ended. */
   journal?: "turns";
+  /** False: it is not given midwatch's MCP server. */
+  mcp?: false;
 }
 
 interface GitOrigin {

@@ -1,5 +1,6 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
+import { alert } from "./alert.ts";
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
@@ -15,6 +16,8 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { mcp } from "./mcp.ts";
+import { mcpInstall } from "./mcp-install.ts";
 import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
@@ -30,6 +33,7 @@ import { snapshot } from "./snapshot.ts";
 import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
+import { sync } from "./sync.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 import { timeline } from "./timeline.ts";
@@ -65,10 +69,14 @@ export const operations: readonly Operation[] = [
   events,
   snapshot,
   checkpoint,
+  sync,
   leader,
   health,
+  ...alert,
   up,
   metrics,
+  mcp,
+  mcpInstall,
   search,
   verify,
   archive,

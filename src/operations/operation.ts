@@ -21,6 +21,8 @@ export interface Context {
   served?: { workspace: Workspace; caller: Caller } | undefined;
   /** Opens the HTTP door beside the operation; only the CLI can. */
   serve?: ((workspace: Workspace, options: ServeOptions) => Promise<Served>) | undefined;
+  /** Opens the MCP door on this process's own input and output, until that ends; only the CLI can. */
+  serveMcp?: (() => Promise<void>) | undefined;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */

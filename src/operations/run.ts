@@ -83,6 +83,10 @@ const input = z.strictObject({
     .enum(["turns"])
     .describe("Log what the agent said to the journal, turn by turn, when it has ended")
     .optional(),
+  mcp: z
+    .boolean()
+    .describe("Give it midwatch's MCP tools, where its CLI takes them; --no-mcp leaves them out")
+    .default(true),
   fallback_dir: z
     .string()
     .describe("Workspace to use for this run when the usual one cannot be written")
@@ -220,7 +224,7 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
     ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, interactive },
-    ...{ worktree: given.worktree, branch: given.branch, journal: given.journal },
+    ...{ worktree: given.worktree, branch: given.branch, journal: given.journal, mcp: given.mcp },
   };
 }
 

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
+import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
@@ -24,6 +25,7 @@ import type { Report } from "./report.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
+import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
 import { watchKills } from "./watch-kills.ts";
 import { watchMemory } from "./watch-memory.ts";
@@ -48,9 +50,11 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 200],
+  syncClones: [syncClones, 60],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

@@ -34,6 +34,7 @@ export function asking(made: Lab, { url }: Pick<LlmServer, "url">, llm: Record<s
     registries: new Registries(paths),
     thresholds: {},
     engine,
+    own: engine,
     journal: engine,
   };
   const told: string[] = [];

@@ -22,6 +22,7 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
     thresholds: {},
     registries,
     engine,
+    own: engine,
     journal: engine,
   };
   for (let i = 0; i < times; i++) await reconcile(context, monoMs() + 11_000);

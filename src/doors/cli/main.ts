@@ -84,6 +84,13 @@ async function dispatch(
     get signal() {
       return AbortSignal.any([out.gone, ...(io.signal === undefined ? [] : [io.signal])]);
     },
+    async serveMcp() {
+      const [{ serveOnStdio }, { midwatchVersion }] = await Promise.all([
+        import("../mcp/stdio.ts"),
+        import("../../operations/version.ts"),
+      ]);
+      await serveOnStdio({ ...io, workspace: globals.workspace }, midwatchVersion(), this.signal);
+    },
     progress: (text) => showProgress(io, text),
     notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
