@@ -52,7 +52,8 @@ export async function startCli(
     mcp: mcp ? { stubborn: server } : {},
   });
   const options = ["--json", "--workspace", lab.root, "--cwd", work, "--name", cli, "--grace", "1s", "--tier", tier];
-  const driver = ["--driver", cli, "--permission", "all", "Do what the script says"];
+  // Midwatch's own server has tests of its own (mcp-real-clis); here it would only take time.
+  const driver = ["--driver", cli, "--no-mcp", "--permission", "all", "Do what the script says"];
   const { code, stdout, stderr } = await midwatch(work, ["run", ...options, ...driver, "--", ...args], env);
   if (code !== 0) throw new Error(`run ended with ${code}: ${stderr}`);
   return { cli, lab, scenario: name, work, record: JSON.parse(stdout) as RunRecord, lives: () => livesIn(pids) };
