@@ -33,7 +33,9 @@ run("make", "-s", "-C", "keeper");
 run("asc", "--config", "kernel/asconfig.json", "--outFile", "dist/kernel.wasm.new");
 renameSync("dist/kernel.wasm.new", "dist/kernel.wasm");
 
-const bundle = await rolldown({ input: "src/doors/cli/main.ts", platform: "node", plugins: [quietSqlite] });
+// Optional peers, installed by those who want them (src/opinion/model.ts).
+const external = ["ai", /^@ai-sdk\//];
+const bundle = await rolldown({ input: "src/doors/cli/main.ts", platform: "node", external, plugins: [quietSqlite] });
 const { output } = await bundle.generate({ format: "esm", codeSplitting: false });
 const code = `#!/usr/bin/env node\n${output[0].code.replace(/^#!.*\n/, "")}`;
 writeFileSync("dist/midwatch.js.new", code, { mode: 0o755 });

@@ -6,11 +6,14 @@ import { MidwatchError } from "./errors.ts";
 
 export type AgentId = string & { readonly __id: "agent" };
 export type TaskId = string & { readonly __id: "task" };
+/** A workspace as the others know it, when the journal is synced. */
+export type OriginId = string & { readonly __id: "origin" };
 
 /** Bytes of randomness; injected so that tests can fix the ids. */
 export type Random = (bytes: number) => Uint8Array;
 
 export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const ORIGIN_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
 export const NONCE: RegExp = /^[0-9a-f]{32}$/;
 
@@ -28,6 +31,16 @@ export function newAgentId(prefix: string, nowMs: number = Date.now(), random: R
 export function newTaskId(nowMs: number = Date.now(), random: Random = randomBytes): TaskId {
   const { date, time } = stamp(nowMs);
   return `TASK-${date}-${time}-${hex(random(4))}` as TaskId;
+}
+
+/** `<host>-6hex`: a name that people recognise and no other workspace has. */
+export function newOriginId(host: string, random: Random = randomBytes): OriginId {
+  const name = host
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+/, "")
+    .slice(0, PREFIX_MAX);
+  return `${name === "" ? "host" : name.replace(/-+$/, "")}-${hex(random(3))}` as OriginId;
 }
 
 /** 32 hex digits that mark every process of one run. */
@@ -108,6 +121,10 @@ export function isAgentId(text: unknown): text is AgentId {
 
 export function isTaskId(text: unknown): text is TaskId {
   return typeof text === "string" && TASK_ID.test(text);
+}
+
+export function isOriginId(text: unknown): text is OriginId {
+  return typeof text === "string" && ORIGIN_ID.test(text);
 }
 
 /** A run number: 1, 2, 3 ... */

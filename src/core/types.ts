@@ -26,6 +26,8 @@ export type Tier = "auto" | "subreaper";
 export type Permission = "ask" | "edit" | "all" | "plan";
 /** When work goes on that a write error paused: by itself, or when a person says so. */
 export type PausePolicy = "auto" | "manual";
+/** Who gives the watch a second opinion. */
+export type LlmProvider = "off" | "anthropic" | "openai-compatible";
 /** What happens when a limit of a run is passed. */
 export type LimitPolicy = "stop" | "interrupt" | "notify";
 /** What follows an alert of the watch; telling is always done. */
@@ -363,6 +365,8 @@ export interface StartFact {
 /** stop.json */
 export interface StopFact {
   v: 1;
+  /** How often it was asked for. */
+  tries?: number;
   reason: string | null;
   by: { pid: number; uid: number };
   grace_ms: number;

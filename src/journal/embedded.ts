@@ -14,6 +14,7 @@ import { LineIndex } from "../log/line-index.ts";
 import { lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
 import { Log } from "../log/log.ts";
 import { BufferSource, FileSource } from "../log/source.ts";
+import { appendLatency } from "./append-latency.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "./engine.ts";
 import { type Entry, entries } from "./entries.ts";
 import type { JournalEvent } from "./event.ts";
@@ -32,9 +33,11 @@ export class EmbeddedLog implements EventLog {
     this.#path = path;
   }
 
-  append(events: readonly JournalEvent[]): Promise<void> {
+  async append(events: readonly JournalEvent[]): Promise<void> {
     this.#appender ??= new Appender(this.#path);
-    return this.#appender.append(events);
+    const begun = performance.now();
+    await this.#appender.append(events);
+    appendLatency.durable.add((performance.now() - begun) / 1000);
   }
 
   async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
@@ -68,6 +71,7 @@ export class EmbeddedLog implements EventLog {
   }
 
   async holds(cursor: Cursor): Promise<boolean> {
+    if (!CURSOR.test(cursor)) return false;
     const source = FileSource.open(this.#path);
     try {
       return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
@@ -150,8 +154,10 @@ function idsBefore(source: FileSource, offset: number): RecentIds {
   return new RecentIds({ bytes, ids });
 }
 
+const CURSOR = /^\d{1,15}$/;
+
 function offsetOf(cursor: Cursor): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  if (CURSOR.test(cursor)) return Number(cursor);
   throw new MidwatchError("USAGE", `${quote(cursor)} is not a cursor of this journal.`, {
     hint: "A cursor is what an earlier read gave.",
   });

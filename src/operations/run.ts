@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { presentDriver } from "../agent/find-driver.ts";
+import { DRIVER_NAMES, presentDriver } from "../agent/find-driver.ts";
 import type { StartOptions } from "../agent/start.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { parseAgentId, parseTaskId, quote } from "../core/ids.ts";
@@ -29,7 +29,7 @@ const input = z.strictObject({
     .describe(
       "How it is run: claude, codex, gemini, opencode, command, or one of midwatch.config.json (by default the CLI that is installed)",
     )
-    .meta({ value: "NAME" })
+    .meta({ value: "NAME", suggest: DRIVER_NAMES })
     .optional(),
   model: z.string().describe("Model that the CLI should use").optional(),
   permission: z

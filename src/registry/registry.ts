@@ -7,7 +7,7 @@ import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { iso, monoMs } from "../core/time.ts";
-import type { TrackedFile } from "../core/types.ts";
+import type { Outcome, Phase, TrackedFile } from "../core/types.ts";
 import { Connection, isDuplicate, type OpenOptions } from "./connection.ts";
 import {
   type AgentRow,
@@ -284,6 +284,17 @@ export class Registry {
     return this.#listed(where, [since]);
   }
 
+  /** Runs and what they printed, by phase and outcome. */
+  counts(): { phase: Phase; outcome: Outcome | null; runs: number; bytes: number }[] {
+    const sql = "SELECT phase, outcome, count(*) AS n, sum(bytes) AS bytes FROM runs GROUP BY phase, outcome";
+    return this.#all(sql).map(({ phase, outcome, n, bytes }) => ({
+      phase: phase as Phase,
+      outcome: outcome as Outcome | null,
+      runs: Number(n),
+      bytes: Number(bytes),
+    }));
+  }
+
   /** Every run of an agent, first to newest. */
   runsOf(agent: AgentId): RunRow[] {
     return this.#all("SELECT * FROM runs WHERE agent = ? ORDER BY run", agent).map((row) => readRow("runs", row));
@@ -298,10 +309,10 @@ export class Registry {
   }
 
   /** Agent ids that begin with `prefix`, at most 10. */
-  findByPrefix(prefix: string): AgentId[] {
+  findByPrefix(prefix: string, most: number = FOUND_MAX): AgentId[] {
     // Ids are ASCII, so everything with the prefix sorts below prefix + DEL.
-    const sql = `SELECT id FROM agents WHERE id >= ? AND id < ? ORDER BY id LIMIT ${FOUND_MAX}`;
-    return this.#all(sql, prefix, `${prefix}\u007f`).map((row) => row["id"] as AgentId);
+    const sql = `SELECT id FROM agents WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`;
+    return this.#all(sql, prefix, `${prefix}\u007f`, most).map((row) => row["id"] as AgentId);
   }
 
   /** What SQLite finds wrong in the whole file; empty when it is sound. */

@@ -109,6 +109,8 @@ export function httpDoor(door: Door): Hono<Bindings> {
 
   app.get("/api/openapi.json", (c) => c.json(openapi(door.url)));
 
+  app.get("/metrics", async (c) => c.text(await door.workspace.metrics(), 200, PROMETHEUS));
+
   app.get("/api/ls", async (c, next) => {
     if (c.req.url.includes("?")) return await next();
     return c.body(await door.fleet.listed(), 200, JSON_TYPE);
@@ -158,6 +160,7 @@ function limitBody(maxSize: number) {
   });
 }
 
+const PROMETHEUS = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
 const JSON_TYPE = { "Content-Type": "application/json" };
 const SPENT = "This link was used already, or is too old.\n\nRun `midwatch up --link` for a new one.\n";
 const NOT_BUILT = "The server is running, but the page was not built. `node scripts/build.mjs` builds it.\n";
