@@ -285,7 +285,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     ...PEERS,
   } satisfies Fields<Answer<"finding">>,
   event: EVENT,
-  events: { seq: "place in the journal", ...EVENT },
+  events: { seq: "place in the journal", cursor: "the place behind it, for --after", ...EVENT },
   snapshot: {
     interactions: "",
     recent: "in communication.md",
