@@ -31,9 +31,9 @@ export class Auth {
   readonly #port: number;
   readonly #remote: boolean;
 
-  constructor(workspace: Workspace, place: { port: number; remote: boolean }, limits: Limits) {
+  constructor(workspace: Workspace, token: string, place: { port: number; remote: boolean }, limits: Limits) {
     this.#workspace = workspace;
-    this.#token = workspace.httpToken();
+    this.#token = token;
     this.#limits = limits;
     this.#port = place.port;
     this.#remote = place.remote;
