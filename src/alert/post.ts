@@ -6,7 +6,7 @@ import { type LookupAddress, lookup as lookUp } from "node:dns";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { isPrivate } from "./address.ts";
+import { isPrivate, RefusedAddress } from "./address.ts";
 
 export interface PostOptions {
   headers: Readonly<Record<string, string>>;
@@ -29,13 +29,6 @@ export interface Answer {
   status: number;
   /** What the receiver asks us to wait. */
   retryAfterMs: number | undefined;
-}
-
-/** The address is not one that this route may use. */
-export class RefusedAddress extends Error {
-  constructor() {
-    super("its name leads to this machine or a private network");
-  }
 }
 
 /** Resolves with the head of the answer; its body does not matter. Throws what the connection met, in words without the address. */

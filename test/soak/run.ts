@@ -27,6 +27,7 @@ import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
+import { watchHangs } from "./watch-hangs.ts";
 import { watchKills } from "./watch-kills.ts";
 import { watchMemory } from "./watch-memory.ts";
 
@@ -55,6 +56,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 200],
   syncClones: [syncClones, 60],
+  watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

@@ -31,9 +31,9 @@ export class Auth {
   readonly #port: number;
   readonly #remote: boolean;
 
-  constructor(workspace: Workspace, token: string, place: { port: number; remote: boolean }, limits: Limits) {
+  constructor(workspace: Workspace, place: { port: number; remote: boolean }, limits: Limits) {
     this.#workspace = workspace;
-    this.#token = token;
+    this.#token = workspace.httpToken();
     this.#limits = limits;
     this.#port = place.port;
     this.#remote = place.remote;
