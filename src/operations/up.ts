@@ -7,7 +7,7 @@ import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 
-const AGAIN_MS = 5000;
+const AGAIN_MS = 2000;
 const HOST = "127.0.0.1";
 
 export const up: Operation = operation({

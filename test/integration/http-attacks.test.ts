@@ -202,10 +202,14 @@ it("a body of 100 MB is refused and not kept; a process of its own shows it", as
   let most = 0;
   const meter = setInterval(() => (most = Math.max(most, rssOf(up.pid))), 5);
   onTestFinished(() => clearInterval(meter));
-  for (const framing of ["Content-Length: 104857600", "Transfer-Encoding: chunked"]) {
+  for (const [path, framing] of [
+    ["/api/task", "Content-Length: 104857600"],
+    ["/api/task", "Transfer-Encoding: chunked"],
+    ["/mcp", "Transfer-Encoding: chunked"],
+  ] as const) {
     const socket = await wire(up.url);
     socket.write(
-      `POST /api/task HTTP/1.1\r\nHost: ${new URL(up.url).host}\r\nAuthorization: Bearer ${token}\r\n${framing}\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\nHost: ${new URL(up.url).host}\r\nAuthorization: Bearer ${token}\r\n${framing}\r\n\r\n`,
     );
     const part = Buffer.alloc(1 << 20, 120);
     const chunk = framing.startsWith("T")
