@@ -14,6 +14,7 @@ import { leaderStops } from "./leader-stops.ts";
 import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { opinionKills } from "./opinion-kills.ts";
 import { pathAttacks } from "./path-attacks.ts";
 import { pidReuse } from "./pid-reuse.ts";
 import { powerCuts } from "./power-cut.ts";
@@ -48,6 +49,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  opinionKills: [opinionKills, 60],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
   syncClones: [syncClones, 60],
