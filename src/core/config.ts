@@ -288,7 +288,7 @@ function fileEntries(file: unknown): [string, unknown][] {
   }
   // "$schema" lets editors complete the names; the others are objects, read where they are used.
   const entries = Object.entries(file)
-    .filter(([key]) => !["$schema", "drivers", "headings", "rules"].includes(key))
+    .filter(([key]) => !["$schema", "drivers", "headings", "rules", "alerts"].includes(key))
     .flatMap(([key, value]) => (key === "llm" ? llmEntries(value) : [[key, value] as [string, unknown]]));
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
@@ -410,8 +410,8 @@ ${rows.join("\n")}
 A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
 number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
 
-Three names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md) and \`rules\` (watch.md). Names that begin with \`llm_\` may be
-written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
+Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md) and \`alerts\` (alerts.md). Names that begin with
+\`llm_\` may be written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
 
 ## Variables of a run
 
