@@ -57,7 +57,7 @@ import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.t
 import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
-import { sync, watchSync } from "./agent/sync.ts";
+import { type HealthWithSync, statusOf, sync, watchSync, withSync } from "./agent/sync.ts";
 import { initSync } from "./agent/sync-init.ts";
 import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
@@ -73,7 +73,7 @@ import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import type { Cursor, Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
-import { type HealthRecord, health } from "./journal/health.ts";
+import { health } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
 import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
 import { resumeAll } from "./journal/pause.ts";
@@ -86,7 +86,7 @@ import type { Batch } from "./monitor/file-reader.ts";
 import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
-import { type SyncStatus, syncStatus } from "./sync/state.ts";
+import type { SyncStatus } from "./sync/state.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export { checkRun } from "./agent/check-run.ts";
@@ -100,11 +100,11 @@ export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
 export type { RunRecord } from "./agent/run-record.ts";
+export type { HealthWithSync as HealthRecord } from "./agent/sync.ts";
 export type { WaitOptions } from "./agent/wait.ts";
 export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
-export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
@@ -474,12 +474,9 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  async health(): Promise<HealthRecord & { sync: SyncStatus | null }> {
+  async health(): Promise<HealthWithSync> {
     const { engine, layout: paths, config } = this.#context;
-    const record = await health(engine, paths, config);
-    const status = this.syncStatus() ?? null;
-    const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
-    return { ...record, state: worry ? "warning" : record.state, sync: status };
+    return await withSync(this.#context, await health(engine, paths, config));
   }
 
   /** Exchanges events with the remote, once; retries and faults are in the status. */
@@ -488,15 +485,15 @@ export class Workspace {
     return await sync(this.#context, { tell: () => undefined, ...options });
   }
 
-  /** Again and again; each time it was tried. */
+  /** Again and again; told whenever something has changed. */
   async *watchSync(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
     assertPerson(this.#context, "sync the journal");
     yield* watchSync(this.#context, options);
   }
 
   /** Undefined when this workspace was never synced. */
-  syncStatus(): SyncStatus | undefined {
-    return syncStatus(this.#context.layout);
+  syncStatus(): Promise<SyncStatus | undefined> {
+    return statusOf(this.#context);
   }
 
   /** Sets up what sync needs: a repository, a remote, the base files. */
