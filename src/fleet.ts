@@ -1,6 +1,7 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
 import { resolve } from "node:path";
 import { activities } from "./agent/activities.ts";
+import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./agent/alerts.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
 import { type Attention, attention } from "./agent/attention.ts";
 import { audit } from "./agent/audit.ts";
@@ -57,13 +58,14 @@ import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.t
 import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
-import { type HealthWithSync, statusOf, sync, watchSync, withSync } from "./agent/sync.ts";
+import { statusOf, sync, watchSync, withSync } from "./agent/sync.ts";
 import { initSync } from "./agent/sync-init.ts";
 import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
+import type { RouteStatus } from "./alert/state.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import type { Progress } from "./core/progress.ts";
@@ -73,7 +75,7 @@ import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import type { Cursor, Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
-import { health } from "./journal/health.ts";
+import type { HealthRecord } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
 import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
 import { resumeAll } from "./journal/pause.ts";
@@ -92,7 +94,7 @@ export type { Archived } from "./agent/archive.ts";
 export { checkRun } from "./agent/check-run.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
 export type { Caller } from "./agent/context.ts";
-export type { HouseRecord } from "./agent/house.ts";
+export type { HouseOptions, HouseRecord } from "./agent/house.ts";
 export type { ServerFact } from "./agent/http-files.ts";
 export type { OpenOptions } from "./agent/open.ts";
 export type { Glance, Page } from "./agent/page.ts";
@@ -100,11 +102,11 @@ export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
 export type { RunRecord } from "./agent/run-record.ts";
-export type { HealthWithSync as HealthRecord } from "./agent/sync.ts";
 export type { WaitOptions } from "./agent/wait.ts";
 export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
+export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
@@ -474,9 +476,8 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  async health(): Promise<HealthWithSync> {
-    const { engine, layout: paths, config } = this.#context;
-    return await withSync(this.#context, await health(engine, paths, config));
+  async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
+    return await withSync(this.#context, await healthOf(this.#context));
   }
 
   /** Exchanges events with the remote, once; retries and faults are in the status. */
@@ -500,6 +501,22 @@ export class Workspace {
   async initSync(tell: (text: string) => void): Promise<void> {
     assertPerson(this.#context, "set up sync");
     await initSync(this.#context, tell);
+  }
+
+  /** Sends one message on a route, at once. */
+  testAlert(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
+    assertPerson(this.#context, "send alerts");
+    return testAlert(this.#context, route, options);
+  }
+
+  /** How each route fares. */
+  alertStatus(): Promise<RouteStatus[]> {
+    return alertStatus(this.#context);
+  }
+
+  /** Throws BAD_CONFIG when `alerts` of the configuration cannot work. */
+  checkAlerts(): ReturnType<typeof checkAlerts> {
+    return checkAlerts(this.#context);
   }
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */

@@ -32,7 +32,6 @@ export const requirements: Record<string, Requirement> = {
   "R-000.13": { text: "A run's output is limited, and what is kept of earlier runs is bounded." },
   "R-000.14": {
     text: "Free space is part of progress: a warning below 500 MB, an error below 100 MB.",
-    later: "fleet",
   },
   "R-000.15": {
     text: "The last 100 records of 10 GB are read in under 100 ms without loading the file.",
@@ -117,7 +116,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-001.24": { text: "An LLM's structured answer is validated, with retries and backoff." },
   "R-001.25": { text: "One loop watches all agents, and an error of one does not touch the others." },
-  "R-001.26": { text: "Summaries are streamed by WebSocket.", later: "watch" },
+  "R-001.26": { text: "Summaries are streamed by WebSocket." },
   "R-001.27": { text: "The core of monitoring needs no outside service or package." },
   "R-001.28": { text: "An agent's position is dropped when it ends." },
 
@@ -140,7 +139,6 @@ export const requirements: Record<string, Requirement> = {
   "R-002.16": { text: "Cleanup happens when an agent ends by itself." },
   "R-002.17": {
     text: "Freed bytes and the success rate of cleanups are measured, and failures alert.",
-    later: "metrics",
   },
   "R-002.18": { text: "A stop asks first, lets the agent flush, and kills after the grace time." },
   "R-002.19": { text: "Failed deletions can be listed later." },
@@ -183,7 +181,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-003.20": { text: "A checkpoint is kept per agent after each handled interaction." },
   "R-003.21": { text: "Health is shown from heartbeats, elections and errors." },
-  "R-003.22": { text: "Error events alert by mail or chat webhook.", later: "alerts" },
+  "R-003.22": { text: "Error events alert by mail or chat webhook." },
 
   // Stopping and cleanup
   "R-004.1": { text: "Archiving loses nothing: writers are proven gone first." },
@@ -207,7 +205,7 @@ export const requirements: Record<string, Requirement> = {
   "R-004.19": { text: "Commands are argument lists, never shell strings, and ids are validated." },
   "R-004.20": { text: "Helper steps have time limits, and lists in reports are bounded." },
   "R-004.21": { text: "Ending, verifying and file handling are separate small functions." },
-  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert.", later: "metrics" },
+  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert." },
   "R-004.23": { text: "A corrupt registry is noticed and rebuilt." },
   "R-004.24": { text: "The seven named cleanup tests exist and pass." },
   "R-004.25": { text: "Linux is supported fully and macOS with a weaker, stated guarantee.", later: "fleet" },

@@ -39,6 +39,8 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
+  /** `alerts` of midwatch.config.json, as it is. */
+  readonly alerts?: unknown;
   /** `rules` of midwatch.config.json, checked. */
   readonly thresholds: Thresholds;
   /** The journal as readers see it: without what a leader wrote that had been followed, with what other machines wrote. */

@@ -46,6 +46,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     registries: new Registries(paths),
     drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
     headings: (file.value as { headings?: unknown } | undefined)?.headings,
+    alerts: (file.value as { alerts?: unknown } | undefined)?.alerts,
     thresholds: thresholdsFrom((file.value as { rules?: unknown } | undefined)?.rules),
     engine,
     own,

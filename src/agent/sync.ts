@@ -75,15 +75,13 @@ export async function statusOf(context: Context): Promise<SyncStatus | undefined
 }
 
 /** What `health` says, with sync: a remote that is away is no failure, but worth a look. */
-export async function withSync(context: Context, record: HealthRecord): Promise<HealthWithSync> {
-  const status = (await statusOf(context)) ?? null;
-  const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
-  return { ...record, state: worry ? "warning" : record.state, sync: status };
-}
-
-export interface HealthWithSync extends HealthRecord {
-  /** Null when this workspace was never synced. */
-  sync: SyncStatus | null;
+export async function withSync<T extends Pick<HealthRecord, "state">>(
+  context: Context,
+  record: T,
+): Promise<T & { sync: SyncStatus | null }> {
+  const sync = (await statusOf(context)) ?? null;
+  const worry = record.state === "ok" && (sync?.state === "offline" || sync?.state === "stopped");
+  return { ...record, state: worry ? "warning" : record.state, sync };
 }
 
 /**

@@ -42,9 +42,6 @@ export interface Config {
   readonly leader_ttl: number;
   readonly pause: PausePolicy;
   readonly watch_poll: number;
-  readonly sync_remote: string;
-  readonly sync_branch: string;
-  readonly sync_every: number;
   readonly llm_provider: LlmProvider;
   readonly llm_base_url: string;
   readonly llm_model: string;
@@ -53,6 +50,9 @@ export interface Config {
   readonly llm_every: number;
   readonly llm_tokens_per_hour: number;
   readonly llm_timeout: number;
+  readonly sync_remote: string;
+  readonly sync_branch: string;
+  readonly sync_every: number;
 }
 
 export type ConfigKey = keyof Config;
@@ -154,18 +154,6 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     default: "12s",
     about: "How often the watch looks at each agent; one that prints is looked at within a second",
   },
-  sync_remote: {
-    kind: "text",
-    default: "",
-    about:
-      "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
-  },
-  sync_branch: {
-    kind: "text",
-    default: "midwatch-journal",
-    about: "The branch there that holds the journal and nothing else",
-  },
-  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
   llm_provider: {
     kind: ["off", "anthropic", "openai-compatible"],
     default: "off",
@@ -191,6 +179,18 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     about: "Tokens, sent and received, that one agent may cost in any hour",
   },
   llm_timeout: { kind: "duration", default: "30s", about: "Time that an answer may take" },
+  sync_remote: {
+    kind: "text",
+    default: "",
+    about:
+      "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
+  },
+  sync_branch: {
+    kind: "text",
+    default: "midwatch-journal",
+    about: "The branch there that holds the journal and nothing else",
+  },
+  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
 };
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];
@@ -288,7 +288,7 @@ function fileEntries(file: unknown): [string, unknown][] {
   }
   // "$schema" lets editors complete the names; the others are objects, read where they are used.
   const entries = Object.entries(file)
-    .filter(([key]) => !["$schema", "drivers", "headings", "rules"].includes(key))
+    .filter(([key]) => !["$schema", "drivers", "headings", "rules", "alerts"].includes(key))
     .flatMap(([key, value]) => (key === "llm" ? llmEntries(value) : [[key, value] as [string, unknown]]));
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
@@ -410,8 +410,8 @@ ${rows.join("\n")}
 A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
 number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
 
-Three names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md) and \`rules\` (watch.md). Names that begin with \`llm_\` may be
-written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
+Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md) and \`alerts\` (alerts.md). Names that begin with
+\`llm_\` may be written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
 
 ## Variables of a run
 

@@ -23,6 +23,8 @@ export interface Layout {
   /** A view of what is not at the remote yet. */
   eventsOffline: string;
   sync: SyncPaths;
+  /** Alerts that could not be delivered. */
+  deadAlerts: string;
   /** Of the project, beside the workspace. */
   scripts: string;
   leases: string;
@@ -140,6 +142,7 @@ export function layout(root: string): Layout {
     snapshotLock: join(root, "snapshot.lock"),
     eventsOffline: join(root, "events.offline.log"),
     sync: syncPaths(join(root, "sync")),
+    deadAlerts: join(root, "alerts.dead.jsonl"),
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
     httpToken: join(root, "http-token"),

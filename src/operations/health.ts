@@ -24,13 +24,14 @@ export const health: Operation = operation({
     if (resume) for (const actor of await workspace.resume()) context.notice(`${actor} may go on.`);
     return await workspace.health();
   },
-  render: ({ state, leader, alive, paused, errors, disk, snapshot, engine, sync }, options) =>
+  render: ({ state, leader, alive, paused, errors, disk, snapshot, engine, sync, alerts }, options) =>
     table([
       ["state", paint(state, COLORS[state], options)],
       ["leader", leader.holder === null ? "none" : `${leader.holder} (${leader.state}, term ${leader.term})`],
       ...alive.map((one) => [one.state, `${one.actor}, last ${age(one.last)} ago, since ${age(one.since)}`]),
       ...paused.map((one) => [paint("paused", "red", options), `${one.actor} since ${one.since}: ${one.message}`]),
       ...errors.slice(-ERRORS_SHOWN).map((one) => ["error", `${age(one.timestamp)} ago, ${one.actor}: ${one.content}`]),
+      ...alerts.failing.map((route) => [paint("alerts", "yellow", options), `do not arrive at the route ${route}`]),
       ["disk", `${formatSize(disk.free_bytes)} free`],
       ["snapshot", snapshot === null ? "none" : `${age(snapshot.at)} old`],
       ["journal", [engine.engine, ...engine.problems].join("; ")],

@@ -1,5 +1,6 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
+import { alert } from "./alert.ts";
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
@@ -71,6 +72,7 @@ export const operations: readonly Operation[] = [
   sync,
   leader,
   health,
+  ...alert,
   up,
   metrics,
   mcp,

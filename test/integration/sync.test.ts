@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { HealthRecord, SyncStatus } from "../../src/fleet.ts";
+import type { SyncStatus } from "../../src/fleet.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { fileOf } from "../support/journal.ts";
@@ -155,7 +155,7 @@ it("R-003.15: `midwatch up` syncs when a remote is set, and `health` tells how i
     JSON.stringify({ sync_remote: "origin", sync_every: "200ms" }),
   );
   const up = at.node(CLI, "up", "--no-http", "--workspace", at.root, "--leader-ttl", "1s");
-  const health = (): Promise<HealthRecord> => at.workspace.health();
+  const health = (): ReturnType<Lab["workspace"]["health"]> => at.workspace.health();
   await until(async () => (await health()).sync?.state === "ok", 40_000);
   await at.workspace.event({ interaction: 1, actor: "A", type: "question", content: "from up" });
   const pushed = (): string => {

@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
+import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { fileKills } from "./file-kills.ts";
+import { httpFollowers } from "./http-followers.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
@@ -25,6 +27,7 @@ import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
 import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
+import { watchHangs } from "./watch-hangs.ts";
 import { watchKills } from "./watch-kills.ts";
 import { watchMemory } from "./watch-memory.ts";
 
@@ -48,9 +51,12 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
-  syncClones: [syncClones, 60],
+  alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
+  httpFollowers: [httpFollowers, 200],
+  syncClones: [syncClones, 60],
+  watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

@@ -2,7 +2,7 @@
 import type { Operation } from "../../operations/operation.ts";
 import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "./flags.ts";
 
-const EXIT_CODES =
+export const EXIT_CODES =
   "0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 environment (disk, permission, tool missing), 130 interrupted";
 
 export type Bold = (text: string) => string;
@@ -40,7 +40,7 @@ export function overview(operations: readonly Operation[], bold: Bold): string {
 
 export function commandHelp(operation: Operation, bold: Bold): string {
   const flags = flagsOf(operation);
-  const sections = [`${bold("Usage:")} ${usageLine(operation, flags)}`, `${operation.summary}.`];
+  const sections = [`${bold("Usage:")} ${usageLine(operation)}`, `${operation.summary}.`];
   if (operation.details !== undefined) sections.push(operation.details.trim());
   const placed = fieldsOf(operation).filter(
     ({ field, about }) => operation.positionals.includes(field) && about !== "",
@@ -56,7 +56,8 @@ export function commandHelp(operation: Operation, bold: Bold): string {
   return `${sections.join("\n\n")}\n`;
 }
 
-function usageLine(operation: Operation, flags: readonly Flag[]): string {
+export function usageLine(operation: Operation): string {
+  const flags = flagsOf(operation);
   const fields = new Map(fieldsOf(operation).map((field) => [field.field, field]));
   const words = operation.positionals.map((name) => {
     const field = fields.get(name);
@@ -69,7 +70,7 @@ function usageLine(operation: Operation, flags: readonly Flag[]): string {
   return ["midwatch", operation.name, ...words, ...needed, ...more, ...behind].join(" ");
 }
 
-function spelling(flag: Flag): string {
+export function spelling(flag: Flag): string {
   const short = flag.short === undefined ? "    " : `-${flag.short}, `;
   if (flag.kind === "boolean") return `${short}--${flag.standard === true ? "[no-]" : ""}${flag.name}`;
   return `${short}--${flag.name} ${flag.optionalValue ? `[${flag.value}]` : flag.value}`;
