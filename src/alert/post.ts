@@ -4,7 +4,7 @@
  */
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { isPrivate } from "./address.ts";
+import { isPrivate, RefusedAddress } from "./address.ts";
 
 export interface PostOptions {
   headers: Readonly<Record<string, string>>;
@@ -27,13 +27,6 @@ export interface Answer {
   status: number;
   /** What the receiver asks us to wait. */
   retryAfterMs: number | undefined;
-}
-
-/** The address is not one that this route may use. */
-export class RefusedAddress extends Error {
-  constructor() {
-    super("its name leads to this machine or a private network");
-  }
 }
 
 /** Resolves with the head of the answer; its body does not matter. Throws what the connection met, in words without the address. */

@@ -130,7 +130,7 @@ const SUMMARY: Fields<AgentSummary> = {
   drift_reasons: "the rules in words",
   alignment_keywords: "",
   recommended_action: "",
-  evidence: "`{rule, level, about, value, threshold, log, quote}`",
+  evidence: "`{source, rule, level, about, value, threshold, log, quote}`",
   schema_version: "",
   id: "of the last change",
   task: "",
@@ -139,7 +139,7 @@ const SUMMARY: Fields<AgentSummary> = {
   cause: "what stands in the way of a blocked agent",
   resets_at: "",
   since: "when the verdict became what it is",
-  verdict_source: "",
+  verdict_source: "`rules`, or `rules+llm` when a model has added words",
   position: "how far the log was read",
   model: "",
   tokens: "",
@@ -147,7 +147,7 @@ const SUMMARY: Fields<AgentSummary> = {
   cost_estimated: "worked out from tokens and a list of prices",
   tools: "how many it used",
   final: "the run has ended and all of its log was read",
-  second_opinion: "what a model said of it, where that is switched on",
+  second_opinion: "what a model says, null where none is asked",
 };
 
 const VERIFIED: Fields<Answer<"verify">> = {
@@ -306,8 +306,8 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     disk: "`{free_bytes}`",
     snapshot: "`{at}`",
     engine: "`{engine, durable, problems}`",
-    sync: "of the journal with a git repository, where that is set up",
-    alerts: "what was sent, and what could not be",
+    sync: "as `sync --status`, null when never synced",
+    alerts: "`{routes, failing, waiting, dead}`",
   } satisfies Fields<Answer<"health">>,
   search: {
     agent: "",

@@ -19,7 +19,7 @@ export const up: Operation = operation({
   input: z.strictObject({
     once: z.boolean().describe("One round, then end; none when another process leads").default(false),
     http: z.boolean().describe("Serve the dashboard, HTTP and WebSocket").default(true),
-    port: z.coerce
+    port: z
       .number()
       .int()
       .min(0)
@@ -37,6 +37,8 @@ export const up: Operation = operation({
     max_running: configFlag("max_running"),
     leader_ttl: configFlag("leader_ttl"),
     pause: configFlag("pause"),
+    sync_remote: configFlag("sync_remote"),
+    sync_every: configFlag("sync_every"),
   }),
   changes: true,
   cliOnly: true,

@@ -84,9 +84,10 @@ describe("Claude Code, the real one", () => {
   real(
     "a model that never answers, one that stops in mid-stream, a permission that nobody gives: blocked by 240 s",
     async () => {
+      const env = { API_TIMEOUT_MS: "300000" };
       const cases = await Promise.all([
-        begin([{ kind: "silent" }]),
-        begin([{ kind: "stall" }]),
+        begin([{ kind: "silent" }], { env }),
+        begin([{ kind: "stall" }], { env }),
         begin([], { asks: true }),
       ]);
       const causes = ["model_silent", "model_silent", "permission_wait"];
@@ -98,16 +99,23 @@ describe("Claude Code, the real one", () => {
           ),
         45_000,
       );
-      await sleep(APART_MS); // It starts threads and writes files for a moment more.
       await Promise.all(
         cases.map(async ({ lab: { workspace }, record }, i) => {
           const { at } = ahead(workspace);
-          await at(100);
-          await sleep(APART_MS);
-          if (causes[i] === "model_silent") expect((await at(130))(record).on_track_status).not.toBe("blocked");
-          const told = (await at(240))(record);
+          let told: AgentSummary | undefined;
+          // It starts threads and writes files for some moments more, and is no hang until it does nothing.
+          await until(async () => {
+            const early = (await at(100))(record);
+            if (causes[i] === "model_silent") expect(early.on_track_status).not.toBe("blocked");
+            await sleep(APART_MS);
+            told = (await at(240))(record);
+            return told.on_track_status === "blocked";
+          }, 45_000);
           expect(told).toMatchObject({ on_track_status: "blocked", cause: causes[i], level: "alert" });
-          expect(told.evidence[0]).toMatchObject({ rule: causes[i], quote: expect.stringMatching(/silent for \d+ s/) });
+          expect(told?.evidence[0]).toMatchObject({
+            rule: causes[i],
+            quote: expect.stringMatching(/silent for \d+ s/),
+          });
         }),
       );
     },

@@ -5,12 +5,12 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CursorRow } from "../../src/registry/registry.ts";
-import { type Consumed, FileConsumer } from "../support/file-consumer.ts";
+import { consumed, FileConsumer } from "../support/file-consumer.ts";
 import { pick, random } from "../support/random.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { KINDS, WrittenFile } from "../support/written-file.ts";
@@ -37,7 +37,9 @@ export function fileKills(count: number, seed = 1): Promise<Report> {
           stdio: ["ignore", "pipe", "inherit"],
         });
         const ended = once(reader, "exit");
-        await once(reader.stdout as Readable, "data"); // It has opened the workspace.
+        // It says when it has opened the workspace.
+        if ((await Promise.race([once(reader.stdout as Readable, "data"), ended.then(() => null)])) === null)
+          throw new Error("the reader ended by itself");
         const killAt = performance.now() + next() * 300;
         while (performance.now() < killAt) {
           const file = pick(next, files);
@@ -67,10 +69,7 @@ export function fileKills(count: number, seed = 1): Promise<Report> {
 /** Of what was read from one place more than once, only the last was kept: the earlier readers died before they kept theirs. */
 function handedOver(out: string, path: string): string[] {
   const kept = new Map<string, string[]>();
-  for (const text of readFileSync(out, "utf8").split("\n").filter(Boolean)) {
-    const one = JSON.parse(text) as Consumed;
-    if (one.path === path) kept.set(one.from, one.lines);
-  }
+  for (const one of consumed(out)) if (one.path === path) kept.set(one.from, one.lines);
   return [...kept.values()].flat();
 }
 

@@ -14,8 +14,8 @@ import { campaign, type Report } from "./report.ts";
 
 /** 50 lines a second. */
 const LINES_A_MINUTE = 3000;
-/** More than the compiler and the tables of the first minutes take; an hour of 20 agents is over a gigabyte. */
-const GROWTH_MOST = 8 << 20;
+/** Some for the compiler; an hour of 20 agents is over a gigabyte. */
+const GROWTH_MOST = 4 << 20;
 
 /** `count` minutes. The first quarter warms up. */
 export function watchMemory(count: number, seed = 1, agents = 20): Promise<Report> {

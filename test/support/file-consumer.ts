@@ -1,8 +1,8 @@
 /** Reads files through a workspace; what was read is written down before its place is kept. */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { openWorkspace, type Workspace } from "../../src/fleet.ts";
 
-export interface Consumed {
+interface Consumed {
   path: string;
   /** The place that it was read from. */
   from: string;
@@ -10,6 +10,19 @@ export interface Consumed {
 }
 
 const READER = "reader-1";
+
+/** What was written down, without what a kill tore: its place was not kept. */
+export function consumed(out: string): Consumed[] {
+  return readFileSync(out, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      try {
+        return line === "" ? [] : [JSON.parse(line) as Consumed];
+      } catch {
+        return [];
+      }
+    });
+}
 
 export class FileConsumer implements Disposable {
   readonly #out: string;
@@ -29,7 +42,8 @@ export class FileConsumer implements Disposable {
       const { lines, restarted, commit } = this.#workspace.readFile(READER, path);
       if (lines.length === 0 && restarted === null) continue;
       found = true;
-      appendFileSync(this.#out, `${JSON.stringify({ path, from, lines } satisfies Consumed)}\n`);
+      // A kill may tear a long write: the next record begins a line of its own.
+      appendFileSync(this.#out, `\n${JSON.stringify({ path, from, lines } satisfies Consumed)}\n`);
       commit();
     }
     return found;

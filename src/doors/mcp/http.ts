@@ -38,6 +38,8 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     maxRequestBodySize: BODY_BYTES,
   });
   const sessions = new Map<string, Session>();
+  /** Ended by their clients: those must be told so. */
+  const ended = new Set<string>();
 
   const begin = async (caller: string): Promise<WebStandardStreamableHTTPServerTransport> => {
     await makeRoom(sessions);
@@ -50,7 +52,13 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     });
     server.server.onclose = () => {
       subscriptions.end();
-      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
+      if (transport.sessionId === undefined) return;
+      sessions.delete(transport.sessionId);
+      ended.add(transport.sessionId);
+      for (const old of ended.size > SESSIONS_MOST ? ended : []) {
+        ended.delete(old);
+        break;
+      }
     };
     await server.connect(transport);
     return transport;
@@ -61,11 +69,13 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
       const authInfo = { token: "", clientId: caller, scopes: [] };
       if (!(await isLegacyRequest(request, undefined, { maxRequestBodySize: BODY_BYTES })))
         return await handler.fetch(request, { authInfo });
-      const known = sessions.get(request.headers.get("mcp-session-id") ?? "");
+      const id = request.headers.get("mcp-session-id") ?? "";
+      const known = sessions.get(id);
       if (known?.caller === caller) {
         known.usedAt = performance.now();
         return await known.transport.handleRequest(request);
       }
+      if (ended.has(id)) return ENDED();
       const asks = request.method === "POST" ? await jsonOf(request.clone()) : undefined;
       if (isInitializeRequest(asks)) return await (await begin(caller)).handleRequest(request);
       return await handler.fetch(request, { authInfo });
@@ -76,6 +86,10 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     },
   };
 }
+
+/** They begin another one then. */
+const ENDED = (): Response =>
+  Response.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } }, { status: 404 });
 
 /** Clients seldom say goodbye: what was long idle goes, and of too many the one that was idle longest. */
 async function makeRoom(sessions: Map<string, Session>): Promise<void> {
