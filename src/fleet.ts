@@ -2,10 +2,12 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Archived, archive, restore } from "./agent/archive.ts";
-import { assertAbove, assertPerson } from "./agent/caller.ts";
+import { audit } from "./agent/audit.ts";
+import { agentByCapability, assertAbove, assertPerson } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
 import {
   type ArchiveStep,
+  type Caller,
   type Context,
   catchUp,
   type LaunchStep,
@@ -18,6 +20,7 @@ import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
+import { announcedServer, announceServer, httpToken, type ServerFact, withdrawServer } from "./agent/http-files.ts";
 import {
   initScripts,
   logEvent,
@@ -32,7 +35,9 @@ import { locate, resolveId } from "./agent/locate.ts";
 import { Loop } from "./agent/loop.ts";
 import { Maskers } from "./agent/maskers.ts";
 import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
+import { Metrics } from "./agent/metrics.ts";
 import { hasEnded } from "./agent/observe.ts";
+import { type Glance, glance, type Page, type PageOptions, readPage } from "./agent/page.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
 import { startWaiting } from "./agent/queue.ts";
 import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
@@ -54,6 +59,7 @@ import {
 } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { trackedFiles } from "./agent/tracked.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
@@ -72,7 +78,7 @@ import { type Activity, DRIVERS } from "./drivers/index.ts";
 import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import { EmbeddedEngine } from "./journal/embedded-engine.ts";
-import type { Stored } from "./journal/engine.ts";
+import type { Cursor, Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
 import { type HealthRecord, health } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
@@ -91,6 +97,10 @@ import type { RunRow } from "./registry/registry.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
+export type { Caller } from "./agent/context.ts";
+export type { HouseRecord } from "./agent/house.ts";
+export type { ServerFact } from "./agent/http-files.ts";
+export type { Glance, Page } from "./agent/page.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
@@ -127,6 +137,15 @@ export interface RunRecord {
   /** Things a person should know, such as little disk space. */
   warning?: string;
   error?: { code: string; message: string };
+}
+
+export interface Followed {
+  agent: AgentId;
+  run: number;
+  newest: number;
+  /** It changes when something is printed. */
+  folder: string;
+  look(run: number): Glance;
 }
 
 export interface WaitOptions {
@@ -197,12 +216,22 @@ export class Workspace {
   readonly config: Config;
   readonly usedFallback: boolean;
   readonly #context: Context;
+  readonly #borrowed: boolean;
+  #metrics: Metrics | undefined;
 
-  constructor(context: Context, usedFallback = false) {
+  constructor(context: Context, usedFallback = false, borrowed = false) {
     this.#context = context;
+    this.#borrowed = borrowed;
     this.root = context.layout.root;
     this.config = context.config;
     this.usedFallback = usedFallback;
+  }
+
+  /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
+  as(caller: Caller, flags: ConfigInput = {}): Workspace {
+    const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+    const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
   }
 
   async run(options: StartOptions): Promise<RunRecord> {
@@ -418,6 +447,31 @@ export class Workspace {
     return readRaw(this.#context, this.#logOf(id, options), options);
   }
 
+  /** One window of a log. */
+  page(id: string | undefined, options: PageOptions & Pick<LogOptions, "run" | "stderr">): Page {
+    return readPage(this.#context, this.#logOf(id, options), options, this.maskers());
+  }
+
+  /** What happened in a run, and where in its log. */
+  async timeline(id: string | undefined, run?: number): Promise<Timeline> {
+    const of = this.#logOf(id, { run });
+    return await readTimeline(this.#context, of, locate(this.#context, of.agent).listed.agent.driver, this.maskers());
+  }
+
+  /** A log for followers that hold their own places: each `look` is at a run as it is on disk now. */
+  followed(id: string, options: Pick<LogOptions, "run" | "stderr">): Followed {
+    const of = this.#logOf(id, options);
+    const hide = this.maskers();
+    const folder = this.#context.layout.task(of.task).logs;
+    return {
+      agent: of.agent,
+      run: of.run,
+      newest: of.newest,
+      folder,
+      look: (run) => glance(this.#context, of, run, hide),
+    };
+  }
+
   /** All logs of a task as one, by time. */
   logTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem> {
     const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
@@ -507,6 +561,13 @@ export class Workspace {
     return logEvent(this.#context, input);
   }
 
+  /** The journal from a cursor on; "end" is what comes from now on. The cursor behind each event leads to the next. */
+  async *eventsFrom(cursor: Cursor | "end" | undefined, signal: AbortSignal): AsyncGenerator<Stored> {
+    const { journal } = this.#context;
+    const after = cursor === "end" ? await journal.tail(0) : cursor;
+    for await (const item of journal.read({ after, follow: true, signal })) if (!("bad" in item)) yield item;
+  }
+
   /** The journal, in its order, as it was read: each event with its place. */
   events(options: EventsOptions = {}): AsyncGenerator<Stored> {
     return readEvents(this.#context, options);
@@ -559,6 +620,12 @@ export class Workspace {
     return latestSummaries(this.#context);
   }
 
+  /** What the watch has stored of a run, without a look at it. */
+  storedSummary(agent: AgentId, run: number): AgentSummary | undefined {
+    const row = withReader(this.#context, ({ watched }) => watched.summary(agent, run));
+    return row?.data as unknown as AgentSummary | undefined;
+  }
+
   /** Places in logs, this workspace's and others. */
   get positions(): Positions {
     return positions(this.#context);
@@ -605,6 +672,38 @@ export class Workspace {
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
   }
 
+  /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
+  metrics(): Promise<string> {
+    this.#metrics ??= new Metrics(this.#context);
+    return this.#metrics.text();
+  }
+
+  /** Opens the HTTP door; made once. */
+  httpToken(): string {
+    return httpToken(this.#context);
+  }
+
+  /** Tells others where a server of this workspace listens; the answer takes that back. */
+  announce(url: string): () => void {
+    announceServer(this.#context, url);
+    return () => withdrawServer(this.#context, url);
+  }
+
+  /** The server that began last, if it lives. */
+  server(): ServerFact | undefined {
+    return announcedServer(this.#context);
+  }
+
+  /** The agent whose capability this is. */
+  agentOf(id: string, capability: string): AgentId | undefined {
+    return agentByCapability(this.#context, id, capability);
+  }
+
+  /** Tells the journal who changed what through a door. */
+  auditDoor(event: { content: string; agent?: AgentId; data: Record<string, unknown> }): void {
+    audit(this.#context, [{ type: "http.change", ...event }]);
+  }
+
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */
   keepHouse(options: HouseOptions): AsyncGenerator<HouseRecord> {
     return keepHouse(this.#context, options);
@@ -622,6 +721,7 @@ export class Workspace {
   }
 
   close(): void {
+    if (this.#borrowed) return;
     this.#context.registries.close();
     void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }

@@ -5,6 +5,7 @@
  */
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { appendInside } from "../disk/write-inside.ts";
+import { appendLatency } from "../journal/append-latency.ts";
 import { makeEvent } from "../journal/event.ts";
 import type { Context } from "./context.ts";
 
@@ -23,6 +24,8 @@ export interface AuditEvent {
     | "finding"
     | "turn"
     | "verdict.changed"
+    | "stop.failed"
+    | "http.change"
     | "error";
   /** For people, one sentence; or what an agent said. */
   content: string;
@@ -40,8 +43,10 @@ export interface AuditEvent {
 export function audit({ layout }: Context, events: readonly AuditEvent[]): void {
   if (events.length === 0) return;
   const records = events.map((event) => makeEvent({ interaction: 0, actor: "midwatch", ...event }));
+  const begun = performance.now();
   try {
     appendInside(layout.root, layout.events, records);
+    appendLatency.own.add((performance.now() - begun) / 1000);
   } catch {
     // No room, no right, or a link in its place: nothing that could be done here.
   }

@@ -1,8 +1,7 @@
 /**
  * Who asks. A person may do everything. An agent may report for itself, start agents below it and stop those, and send messages
- * to agents of its task, nothing else. An
- * agent is recognised by the keeper above it, whatever its environment says; one that asks from elsewhere (over HTTP, say) shows
- * its capability. This keeps agents from stopping each other by mistake; it is no wall against a hostile one of the same user.
+ * to agents of its task, nothing else. An agent is recognised by the keeper above it, whatever its environment says; one that asks
+ * from elsewhere shows its capability. A door that serves others says who asks: what is above the server tells nothing of them. This keeps agents from stopping each other by mistake; it is no wall against a hostile one of the same user.
  */
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
@@ -15,7 +14,9 @@ import { type Context, withReader } from "./context.ts";
 
 /** Undefined is a person. */
 export function callingAgent(context: Context): AgentId | undefined {
-  return agentAbove(context) ?? agentByCapability(context);
+  if (context.caller !== undefined) return context.caller.agent;
+  const { MIDWATCH_AGENT: agent, MIDWATCH_CAPABILITY: value } = context.env;
+  return agentAbove(context) ?? (value ? agentByCapability(context, agent, value) : undefined);
 }
 
 /** The innermost keeper above us that has a claim in this workspace: an argument list alone could be anybody's. */
@@ -32,11 +33,12 @@ function agentAbove(context: Context): AgentId | undefined {
   return undefined;
 }
 
-function agentByCapability(context: Context): AgentId | undefined {
-  const { MIDWATCH_AGENT: agent, MIDWATCH_CAPABILITY: value } = context.env;
-  if (!isAgentId(agent) || !value) return undefined;
-  const listed = withReader(context, (registry) => registry.get(agent));
-  return listed?.agent.capability === capabilityHash(value) ? agent : undefined;
+/** The agent, if this is the capability that its newest run was given. */
+export function agentByCapability(context: Context, agent: unknown, value: string): AgentId | undefined {
+  if (!isAgentId(agent)) return undefined;
+  const known = withReader(context, (registry) => registry.get(agent))?.agent.capability;
+  // Hashes are compared: how long that takes tells nothing about the value.
+  return known === capabilityHash(value) ? agent : undefined;
 }
 
 export function capabilityHash(value: string): string {

@@ -31,7 +31,15 @@ export function auditCleanup(
       content: `${agent} ended: ${outcome ?? "unknown"}`,
       task,
       agent,
-      data: { run, outcome, exit: { code, signal } },
+      data: {
+        run,
+        outcome,
+        exit: { code, signal },
+        verified: facts.done?.verified ?? null,
+        took_ms: facts.done?.took_ms ?? null,
+        freed_bytes: after.freed_bytes,
+        failures: after.failures?.length ?? 0,
+      },
     });
   }
   const known = (file: FileReport): boolean =>
@@ -47,13 +55,8 @@ export function auditCleanup(
     if (tries !== TOLD_AT_TRY) continue;
     const shown = below(path);
     const content = `could not ${step} ${shown} (${tries} times): ${error}`;
-    events.push({
-      type: "cleanup.failed",
-      content,
-      task,
-      agent,
-      data: { run, path: shown, step, error, tries, since },
-    });
+    const data = { run, path: shown, step, error, tries, since };
+    events.push({ type: "cleanup.failed", content, task, agent, data }, { type: "error", content, task, agent, data });
   }
   audit(context, events);
 }

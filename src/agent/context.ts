@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
@@ -22,6 +23,11 @@ export type ArchiveStep =
   | "removed"
   | "remembered";
 
+/** A person, or an agent. */
+export interface Caller {
+  agent: AgentId | undefined;
+}
+
 export interface Context {
   readonly layout: Layout;
   readonly config: Config;
@@ -36,6 +42,8 @@ export interface Context {
   readonly journal: EventLog;
   /** What it stands on, with its registers. */
   readonly engine: Engine;
+  /** Who asks, when the door knows it (over HTTP, by the bearer). Missing: found out from the processes above us, and the environment. */
+  readonly caller?: Caller | undefined;
   readonly onStep?: ((step: LaunchStep | ArchiveStep) => void) | undefined;
 }
 

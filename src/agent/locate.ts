@@ -14,7 +14,8 @@ export interface Located {
 
 /** An id, a unique prefix of one, or (inside a run) nothing at all. */
 export function resolveId(context: Context, text: string | undefined): AgentId {
-  const asked = text ?? context.env["MIDWATCH_AGENT"];
+  const own = context.caller === undefined ? context.env["MIDWATCH_AGENT"] : context.caller.agent;
+  const asked = text ?? own;
   if (asked === undefined || asked === "") {
     throw new MidwatchError("USAGE", "Which agent? No id was given.", {
       hint: "`midwatch ls` lists them; a unique beginning is enough.",

@@ -2,6 +2,7 @@
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
+import { freeSpace } from "../disk/free-space.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { appendInside } from "../disk/write-inside.ts";
 import { type AuditEvent, audit } from "./audit.ts";
@@ -25,6 +26,8 @@ export interface ProgressReport {
   status: string;
   message: string;
   progress: number | null;
+  /** Room for the workspace: a warning and an error below `disk_warn` and `disk_refuse`. */
+  disk: { free_bytes: number; state: "ok" | "warning" | "error" } | null;
 }
 
 export interface FindingReport {
@@ -54,6 +57,7 @@ export function reportProgress(
     status: word("status", status),
     message: text(context, agent, message),
     progress: percent,
+    disk: room(context),
   };
   const event = { content: `${report.status}: ${report.message}`, data: { status, percent } };
   return { ...report, ...write(context, agent, "progress", report, event) };
@@ -105,6 +109,17 @@ function write(
       .slice(0, PEERS)
       .map(({ id, one }) => maskers.ofAgent(id).value(one) as T);
   return { peer_progress: lately("progress"), peer_findings: lately("findings") };
+}
+
+/** Null where it cannot be asked for. */
+function room({ layout, config }: Context): ProgressReport["disk"] {
+  try {
+    const { bytes } = freeSpace(layout.root);
+    const state = bytes < config.disk_refuse ? "error" : bytes < config.disk_warn ? "warning" : "ok";
+    return { free_bytes: bytes, state };
+  } catch {
+    return null;
+  }
 }
 
 function word(what: string, value: string): string {

@@ -11,11 +11,12 @@ import { makeFolder } from "../disk/inside.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
 import { readProcess, signalKeeper } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
+import { audit } from "./audit.ts";
 import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
 import { keepersGone } from "./keepers-gone.ts";
-import { giveUp } from "./launch.ts";
+import { giveUp, type RunName } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
 import { hasEnded, phaseNow } from "./observe.ts";
 import { reconcile } from "./reconcile.ts";
@@ -108,6 +109,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
     grace_ms: options.graceMs ?? context.config.grace,
     requested_at: iso(),
+    tries: (readFacts(paths).stop?.tries ?? 0) + 1,
     ...(options.limit === undefined ? {} : { limit: options.limit }),
   };
   makeFolder(context.layout.root, paths.dir);
@@ -184,6 +186,7 @@ async function report(
   if (verified) {
     facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
   }
+  if (!verified) auditFailure(context, name, facts, problem ?? "something is left");
   const tree = options.purge && verified ? worktreeOf(context, name) : undefined;
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
@@ -210,3 +213,15 @@ async function report(
     ...(worktree ? { worktree } : {}),
   };
 }
+
+/** A stop without proof is told, and as an error when it is the third of the same run: then nobody will get it to end this way. */
+function auditFailure(context: Context, { task, agent, run }: RunName, { stop: asked }: Facts, why: string): void {
+  const tries = asked?.tries ?? 1;
+  const content = `${agent} could not be stopped with proof (${tries} times): ${why}`;
+  const event = { content, task, agent, data: { run, tries, why } };
+  audit(context, [
+    { type: "stop.failed", ...event },
+    ...(tries === TOLD_AT_TRY ? [{ type: "error" as const, ...event }] : []),
+  ]);
+}
+const TOLD_AT_TRY = 3;

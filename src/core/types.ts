@@ -361,6 +361,8 @@ export interface StartFact {
 /** stop.json */
 export interface StopFact {
   v: 1;
+  /** How often it was asked for. */
+  tries?: number;
   reason: string | null;
   by: { pid: number; uid: number };
   grace_ms: number;

@@ -23,6 +23,10 @@ export interface Layout {
   /** Of the project, beside the workspace. */
   scripts: string;
   leases: string;
+  /** Opens the HTTP door. */
+  httpToken: string;
+  /** Where a server listens now. */
+  httpServer: string;
   active: string;
   /** What prune took away, for a while. */
   trash: string;
@@ -115,6 +119,8 @@ export function layout(root: string): Layout {
     snapshotLock: join(root, "snapshot.lock"),
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
+    httpToken: join(root, "http-token"),
+    httpServer: join(root, "http.json"),
     active: join(root, "active"),
     trash: join(root, "trash"),
     worktrees: join(root, "worktrees"),

@@ -14,6 +14,7 @@ import { LineIndex } from "../log/line-index.ts";
 import { lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
 import { Log } from "../log/log.ts";
 import { BufferSource, FileSource } from "../log/source.ts";
+import { appendLatency } from "./append-latency.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "./engine.ts";
 import { type Entry, entries } from "./entries.ts";
 import type { JournalEvent } from "./event.ts";
@@ -32,9 +33,11 @@ export class EmbeddedLog implements EventLog {
     this.#path = path;
   }
 
-  append(events: readonly JournalEvent[]): Promise<void> {
+  async append(events: readonly JournalEvent[]): Promise<void> {
     this.#appender ??= new Appender(this.#path);
-    return this.#appender.append(events);
+    const begun = performance.now();
+    await this.#appender.append(events);
+    appendLatency.durable.add((performance.now() - begun) / 1000);
   }
 
   async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {

@@ -16,6 +16,7 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
   positionals: ["agent"],
   input: inputOf(),
   changes: false,
+  cliOnly: true,
   examples: ["midwatch attach fix-1", "midwatch attach --no-tmux fix-1"],
   async *run(context, { agent: asked, tmux }) {
     const workspace = workspaceOf(context);

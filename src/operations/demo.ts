@@ -9,6 +9,7 @@ export const demo: Operation = operation({
   positionals: [],
   input: z.strictObject({}),
   changes: true,
+  cliOnly: true,
   examples: ["midwatch demo"],
   run: (context) => scenes(context.signal, context.env as NodeJS.ProcessEnv),
   render: (line) => line,

@@ -14,7 +14,9 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
+import { page } from "./page.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
 import { finding, progress } from "./report.ts";
@@ -28,6 +30,7 @@ import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
+import { timeline } from "./timeline.ts";
 import { up } from "./up.ts";
 import { verify } from "./verify.ts";
 import { version } from "./version.ts";
@@ -39,6 +42,8 @@ export const operations: readonly Operation[] = [
   ls,
   show,
   logs,
+  page,
+  timeline,
   diff,
   watch,
   summary,
@@ -60,6 +65,7 @@ export const operations: readonly Operation[] = [
   leader,
   health,
   up,
+  metrics,
   search,
   verify,
   archive,

@@ -27,6 +27,10 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     "midwatch logs --task TASK-20261115-190000-1a2b3c4d",
   ],
   run: (context, { agent, task, raw, pretty, since, mask, lines: asked, ...rest }) => {
+    if (context.door !== "cli" && (raw || !mask))
+      throw new MidwatchError("REFUSED_RIGHT", "Only the command line shows a log without hiding secrets.", {
+        hint: "Leave out raw and mask.",
+      });
     const workspace = workspaceOf(context);
     const hide = mask ? workspace.maskers() : undefined;
     const whole = raw || rest.offset !== undefined || since !== undefined;

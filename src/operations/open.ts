@@ -1,4 +1,4 @@
-/** The workspace of a call: found by the caller's place, opened once. */
+/** The workspace of a call: the one that the door holds open, or found by the caller's place and opened once. */
 import type { ConfigInput } from "../core/config.ts";
 import { openWorkspace, type Workspace } from "../fleet.ts";
 import type { Context } from "./operation.ts";
@@ -7,5 +7,8 @@ export function workspaceOf(
   context: Context,
   more: { make?: boolean; config?: ConfigInput; fallbackDir?: string | undefined } = {},
 ): Workspace {
+  const { served } = context;
+  // Neither another workspace nor another place for it: what a server serves is one workspace.
+  if (served !== undefined) return served.workspace.as(served.caller, more.config);
   return openWorkspace({ workspace: context.workspace, cwd: context.cwd, env: context.env, ...more });
 }

@@ -4,6 +4,7 @@
  * `.describe()`, and by `.meta({ short, value })` how the CLI names it.
  */
 import type { z } from "zod";
+import type { Caller, Workspace } from "../fleet.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
@@ -16,12 +17,31 @@ export interface Context {
   json: boolean;
   /** A person looks at the answer on a terminal. */
   terminal: boolean;
+  /** Held open by a door that serves many callers: who asks, and the workspace in its name. Missing: each call opens its own. */
+  served?: { workspace: Workspace; caller: Caller } | undefined;
+  /** Opens the HTTP door beside the operation; only the CLI can. */
+  serve?: ((workspace: Workspace, options: ServeOptions) => Promise<Served>) | undefined;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */
   progress(text: string): void;
   /** Something a person should know that is not the answer; the CLI prints it on stderr. */
   notice(text: string): void;
+}
+
+export interface ServeOptions {
+  host: string;
+  /** 0 is any free one; undefined the usual one or, when that is in use, the next free one. */
+  port: number | undefined;
+  allowRemote: boolean;
+  tell(text: string): void;
+}
+
+export interface Served {
+  url: string;
+  /** Opens the page; good once. */
+  link: string;
+  close(): Promise<void>;
 }
 
 export interface RenderOptions {
@@ -43,6 +63,8 @@ export interface Operation {
   readonly passthrough?: string | undefined;
   /** Whether it changes anything; MCP and HTTP tell callers. */
   readonly changes: boolean;
+  /** Makes sense in a terminal only: no other door has it. */
+  readonly cliOnly?: true | undefined;
   readonly examples: readonly string[];
   /** Data, an array (a list: one JSON line each), or a stream of items. Bytes are printed as they are. */
   run(context: Context, input: unknown): unknown;

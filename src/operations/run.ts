@@ -236,6 +236,8 @@ function readPrompts(context: Context, { each, prompt }: Given): string[] {
     throw new MidwatchError("USAGE", "Give one prompt or --each FILE, not both.", {
       hint: "Put the prompt into the file.",
     });
+  if (each === "-" && context.door !== "cli")
+    throw new MidwatchError("USAGE", "There is no input to read the prompts from.", { hint: "Name a file." });
   const file = each === "-" ? 0 : resolve(context.cwd, each as string);
   let text: string;
   try {

@@ -40,7 +40,10 @@ export const send: Operation = operation({
       if (!close) throw new MidwatchError("USAGE", "There is no message.", { hint: 'midwatch send ID "text"' });
       return { agent: await workspace.closeInput(agent), closed: true as const };
     }
-    const message = await workspace.send(agent, text === "-" ? readFileSync(0, "utf8") : text);
+    const message = await workspace.send(
+      agent,
+      text === "-" && context.door === "cli" ? readFileSync(0, "utf8") : text,
+    );
     if (close) await workspace.closeInput(agent);
     const timeoutMs = timeout ?? WAIT_MS;
     const last = wait ? await workspace.delivered(message, { timeoutMs, signal: context.signal }) : message;

@@ -1,39 +1,112 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import type { HouseRecord, Workspace } from "../fleet.ts";
 import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Context, type Operation, operation } from "./operation.ts";
+
+const AGAIN_MS = 5000;
 
 export const up: Operation = operation({
   name: "up",
-  summary: "Keep house: start queued agents, clean up after ended ones, watch limits, render the journal",
+  summary: "Keep house and serve the dashboard: queue, clean-up, limits, journal; HTTP and WebSocket",
   details:
-    "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. Of several, one leads and the others stand by; `midwatch leader` tells which. A line is printed for each thing done. After a write error it pauses and goes on when it can be written again (docs/leader.md).",
+    "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. Of several, one leads and the others stand by; `midwatch leader` tells which; each of them serves. A line is printed for each thing done, and first the link to the dashboard, which is good once. After a write error it pauses and goes on when it can be written again (docs/leader.md). The server (docs/http.md) listens on this machine only; the token is in .agent-workspace/http-token.",
   positionals: [],
   input: z.strictObject({
     once: z.boolean().describe("One round, then end; none when another process leads").default(false),
+    http: z.boolean().describe("Serve the dashboard, HTTP and WebSocket").default(true),
+    port: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(65_535)
+      .describe("Where to serve; 0 is any free port (4750, or the next that is free)")
+      .meta({ value: "N" })
+      .optional(),
+    host: z.string().min(1).describe("The address to listen on").meta({ value: "ADDRESS" }).default("127.0.0.1"),
+    allow_remote: z.boolean().describe("Let --host be an address that other machines reach").default(false),
+    link: z.boolean().describe("Only print a new link to the dashboard that runs already").default(false),
     max_running: configFlag("max_running"),
     leader_ttl: configFlag("leader_ttl"),
     pause: configFlag("pause"),
   }),
   changes: true,
-  examples: ["midwatch up", "midwatch up --once"],
-  async *run(context, { once, ...config }) {
-    using workspace = workspaceOf(context, { make: true, config });
-    yield* workspace.keepHouse({ once, signal: context.signal, tell: (text) => context.notice(text) });
+  cliOnly: true,
+  examples: [
+    "midwatch up",
+    "midwatch up --port 8080",
+    "midwatch up --link",
+    "midwatch up --no-http",
+    "midwatch up --once",
+  ],
+  async *run(context, { once, http, port, host, allow_remote: allowRemote, link, ...config }) {
+    using workspace = workspaceOf(context, { make: !link, config });
+    if (link) {
+      yield { link: await newLink(workspace) };
+      return;
+    }
+    const tell = (text: string): void => context.notice(text);
+    const served = http && !once ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
+    try {
+      if (served !== undefined) yield { link: served.link };
+      yield* served === undefined
+        ? workspace.keepHouse({ once, signal: context.signal, tell })
+        : keepOn(context, workspace, tell);
+    } finally {
+      await served?.close();
+    }
   },
-  render: ({ started, stopped, archived, deleted, problem, term }) =>
-    [
-      started + stopped.length + archived + deleted > 0 || problem !== null
-        ? ""
-        : term === null
-          ? "stands by"
-          : `leads (term ${term})`,
-      started > 0 ? `started ${started} from the queue` : "",
-      ...stopped.map((agent) => `stopped ${agent}`),
-      archived > 0 ? `archived the logs of ${archived}` : "",
-      deleted > 0 ? `deleted ${deleted} from the trash` : "",
-      problem ?? "",
-    ]
-      .filter(Boolean)
-      .join("\n"),
+  render: (done) => ("link" in done ? `Dashboard: ${done.link}` : roundText(done)),
 });
+
+/** What goes wrong with the house does not end the server: it is told, and begun again. */
+async function* keepOn(
+  { signal }: Context,
+  workspace: Workspace,
+  tell: (text: string) => void,
+): AsyncGenerator<HouseRecord> {
+  while (!signal.aborted) {
+    try {
+      yield* workspace.keepHouse({ signal, tell });
+    } catch (error) {
+      tell(`keeping house failed and is begun again: ${toMidwatchError(error).message}`);
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function newLink(workspace: Workspace): Promise<string> {
+  const none = (cause?: unknown): MidwatchError =>
+    new MidwatchError("NOT_FOUND_SERVER", "No server of this workspace answers.", { hint: "midwatch up", cause });
+  const server = workspace.server();
+  if (server === undefined) throw none();
+  let answer: { link?: string };
+  try {
+    const headers = { authorization: `Bearer ${workspace.httpToken()}` };
+    const asked = await fetch(`${server.url}/login`, { method: "POST", headers, signal: AbortSignal.timeout(5000) });
+    answer = (await asked.json()) as { link?: string };
+  } catch (error) {
+    throw none(error);
+  }
+  if (answer.link === undefined) throw none();
+  return answer.link;
+}
+
+function roundText({ started, stopped, archived, deleted, problem, term }: HouseRecord): string {
+  return [
+    started + stopped.length + archived + deleted > 0 || problem !== null
+      ? ""
+      : term === null
+        ? "stands by"
+        : `leads (term ${term})`,
+    started > 0 ? `started ${started} from the queue` : "",
+    ...stopped.map((agent) => `stopped ${agent}`),
+    archived > 0 ? `archived the logs of ${archived}` : "",
+    deleted > 0 ? `deleted ${deleted} from the trash` : "",
+    problem ?? "",
+  ]
+    .filter(Boolean)
+    .join("\n");
+}

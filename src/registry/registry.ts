@@ -7,7 +7,7 @@ import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { iso, monoMs } from "../core/time.ts";
-import type { TrackedFile } from "../core/types.ts";
+import type { Outcome, Phase, TrackedFile } from "../core/types.ts";
 import { Connection, isDuplicate, type OpenOptions } from "./connection.ts";
 import {
   type AgentRow,
@@ -282,6 +282,17 @@ export class Registry {
     const where = `runs.ended_at >= ? AND NOT EXISTS
       (SELECT 1 FROM summaries WHERE summaries.agent = runs.agent AND summaries.run = runs.run AND summaries.final = 1)`;
     return this.#listed(where, [since]);
+  }
+
+  /** Runs and what they printed, by phase and outcome. */
+  counts(): { phase: Phase; outcome: Outcome | null; runs: number; bytes: number }[] {
+    const sql = "SELECT phase, outcome, count(*) AS n, sum(bytes) AS bytes FROM runs GROUP BY phase, outcome";
+    return this.#all(sql).map(({ phase, outcome, n, bytes }) => ({
+      phase: phase as Phase,
+      outcome: outcome as Outcome | null,
+      runs: Number(n),
+      bytes: Number(bytes),
+    }));
   }
 
   /** Every run of an agent, first to newest. */

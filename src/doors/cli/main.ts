@@ -71,6 +71,7 @@ async function dispatch(
     cwd: io.cwd,
     env: io.env,
     workspace: globals.workspace,
+    serve: async (workspace, options) => (await import("../http/serve.ts")).serve(workspace, options),
     json: globals.json,
     terminal: io.stdout.isTTY === true,
     // Asked for only by operations that end when they are told to; see `start`.

@@ -1,0 +1,151 @@
+/**
+ * The operations over HTTP: GET with the fields as a query for what changes nothing, POST with a JSON object for all of them. No
+ * rules of its own: fields, checks and answers come from the operation. Lists and streams are bounded; what is endless is
+ * for the WebSocket.
+ */
+import type { Context as Hono } from "hono";
+import type { z } from "zod";
+import { MidwatchError } from "../../core/errors.ts";
+import { type AgentId, isAgentId, isTaskId } from "../../core/ids.ts";
+import { maskValue } from "../../core/mask.ts";
+import { operations } from "../../operations/index.ts";
+import type { Context, Operation } from "../../operations/operation.ts";
+import { fieldsOf } from "../cli/flags.ts";
+import type { Door } from "./app.ts";
+import type { Who } from "./auth.ts";
+
+/** By path: `jsonl/tail` is the operation `jsonl tail`. */
+export const SERVED: ReadonlyMap<string, Operation> = new Map(
+  operations.filter(({ cliOnly }) => !cliOnly).map((operation) => [operation.name.replaceAll(" ", "/"), operation]),
+);
+
+export function findOperation(path: string): Operation {
+  const found = SERVED.get(path);
+  if (found !== undefined) return found;
+  throw new MidwatchError("NOT_FOUND_ROUTE", "There is no such operation here.", {
+    hint: "GET /api/openapi.json lists them; some make sense in a terminal only.",
+  });
+}
+
+/** The text of a query as the types that the schema has. */
+export function fromQuery(operation: Operation, query: URLSearchParams): Record<string, unknown> {
+  const fields = new Map(fieldsOf(operation).map((field) => [field.field, field]));
+  const input: Record<string, unknown> = {};
+  for (const name of new Set(query.keys())) {
+    const field = fields.get(name);
+    const values = query.getAll(name).map((text) => convert(field?.kind, text));
+    input[name] = field?.many ? values : values.at(-1);
+  }
+  return input;
+}
+
+function convert(kind: string | undefined, text: string): unknown {
+  if (kind === "boolean")
+    return text === "true" || text === "1" ? true : text === "false" || text === "0" ? false : text;
+  if (kind === "number") return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  if (kind !== "json") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // The schema says what is wrong with it.
+  }
+}
+
+function validate(operation: Operation, input: unknown): unknown {
+  const checked = operation.input.safeParse(input);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw new MidwatchError("USAGE", `${sentence(issue)}.`, {
+    hint: `/api/openapi.json has the fields of ${operation.name}.`,
+  });
+}
+
+function sentence(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined) return "The input is not valid";
+  const message = issue.message.replace(/\.$/, "");
+  return issue.path.length === 0 ? message : `${issue.path.join(".")}: ${message}`;
+}
+
+/** Runs it in the caller's name. */
+export async function call(
+  door: Door,
+  who: Who,
+  operation: Operation,
+  input: unknown,
+  gone: AbortSignal,
+): Promise<string> {
+  const context: Context = {
+    door: "http",
+    cwd: door.cwd,
+    env: door.env,
+    workspace: undefined,
+    served: { workspace: door.workspace, caller: { agent: who.agent } },
+    json: true,
+    terminal: false,
+    signal: AbortSignal.any([gone, AbortSignal.timeout(door.limits.answerMs)]),
+    progress: () => undefined,
+    notice: () => undefined,
+  };
+  const valid = validate(operation, input);
+  if (!operation.changes) return await gathered(door, await operation.run(context, valid));
+  let failed: string | null = "INTERNAL";
+  try {
+    const answer = await gathered(door, await operation.run(context, valid));
+    failed = null;
+    return answer;
+  } catch (error) {
+    if (error instanceof MidwatchError) failed = error.code;
+    throw error;
+  } finally {
+    door.changed();
+    tellJournal(door, who, operation, input, failed);
+  }
+}
+
+/** Who, what and on what; never what was said. */
+function tellJournal(door: Door, who: Who, { name }: Operation, input: unknown, failed: string | null): void {
+  const { agent, agents, task, parent } = (input ?? {}) as Record<string, unknown>;
+  const named = [agent, ...(Array.isArray(agents) ? agents : []), task, parent];
+  const targets = named.filter((one): one is string => isAgentId(one) || isTaskId(one)).slice(0, 20);
+  const by = who.agent ?? "a person";
+  door.workspace.auditDoor({
+    content: `${by} asked for ${name}${targets.length > 0 ? ` of ${targets.join(", ")}` : ""} over HTTP${failed === null ? "" : `: ${failed}`}`,
+    ...(isAgentId(targets[0]) ? { agent: targets[0] as AgentId } : {}),
+    data: { by, operation: name, targets, error: failed },
+  });
+}
+
+/** Data as it is; of a list or stream as much as an answer takes. Secrets are hidden in all of it. */
+async function gathered(door: Door, answer: unknown): Promise<string> {
+  const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+  if (!stream && !Array.isArray(answer)) return JSON.stringify(maskValue(answer) ?? null);
+  const { answerItems, answerBytes } = door.limits;
+  const items: string[] = [];
+  let bytes = 0;
+  let truncated = false;
+  for await (const piece of answer as AsyncIterable<unknown> | unknown[]) {
+    // A stream may give lists, and text for people as bytes.
+    for (const item of Array.isArray(piece) && stream ? piece : [piece]) {
+      const text = JSON.stringify(maskValue(item instanceof Uint8Array ? Buffer.from(item).toString() : item) ?? null);
+      truncated ||= items.length >= answerItems || (items.length > 0 && bytes + text.length > answerBytes);
+      if (truncated) break;
+      items.push(text);
+      bytes += text.length;
+    }
+    if (truncated) break;
+  }
+  return `{"items":[${items.join(",")}],"truncated":${truncated}}`;
+}
+
+/** The JSON object of a POST; no body at all counts as an empty one. */
+export async function bodyOf(request: Hono["req"]): Promise<unknown> {
+  const text = await request.text();
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Told below, and without the text.
+  }
+  throw new MidwatchError("USAGE", "The body is not a JSON object.", { hint: 'Send the fields as {"name": value}.' });
+}

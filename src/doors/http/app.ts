@@ -1,0 +1,155 @@
+/** The HTTP door: checks who asks, then the operations, the stream, the page. Reads as the way of a request. */
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import type { Workspace } from "../../fleet.ts";
+import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
+import type { Auth, Who } from "./auth.ts";
+import type { FleetFeed } from "./fleet-feed.ts";
+import type { Limits } from "./limits.ts";
+import { openapi } from "./openapi.ts";
+import type { Asset } from "./static.ts";
+
+/** What all parts of the door share. */
+export interface Door {
+  workspace: Workspace;
+  auth: Auth;
+  fleet: FleetFeed;
+  limits: Limits;
+  assets: ReadonlyMap<string, Asset>;
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  url: string;
+  /** Somebody changed something through this door: what is kept of the fleet is old. */
+  changed(): void;
+}
+
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const NO_PAGE = "default-src 'none'; frame-ancestors 'none'";
+
+type Bindings = { Variables: { who: Who } };
+
+export function httpDoor(door: Door): Hono<Bindings> {
+  const app = new Hono<Bindings>();
+  let busy = 0;
+
+  app.use(async (c, next) => {
+    c.header("X-Content-Type-Options", "nosniff");
+    c.header("Referrer-Policy", "no-referrer");
+    c.header("Cross-Origin-Resource-Policy", "same-origin");
+    c.header("Content-Security-Policy", NO_PAGE);
+    c.header("Cache-Control", "no-store");
+    if (!door.auth.isForUs((name) => c.req.header(name)))
+      throw new MidwatchError("REFUSED_ORIGIN", "This request was not sent to this server, or not by its page.", {
+        hint: `Use ${door.url}.`,
+      });
+    await next();
+  });
+
+  app.get("/healthz", (c) => c.json({ ok: true }));
+
+  app.get("/login/:code", (c) => {
+    const cookie = door.auth.spend(c.req.param("code"));
+    if (cookie === undefined) return c.text(SPENT, 403);
+    c.header("Set-Cookie", cookie);
+    return c.redirect("/", 303);
+  });
+
+  // The page itself holds nothing: what it shows it has to ask for.
+  app.get("*", async (c, next) => {
+    const path = c.req.path === "/" ? "/index.html" : c.req.path;
+    const asset = door.assets.get(path);
+    if (asset === undefined) return c.req.path === "/" ? c.text(NOT_BUILT, 404) : await next();
+    c.header("Content-Type", asset.type);
+    c.header("Content-Security-Policy", PAGE_POLICY);
+    if (asset.hashed) c.header("Cache-Control", "public, max-age=31536000, immutable");
+    return c.body(asset.body);
+  });
+
+  app.use(async (c, next) => {
+    const who = door.auth.who((name) => c.req.header(name));
+    if (who === undefined)
+      throw new MidwatchError("NO_TOKEN", "This needs a token, an agent's capability, or a login.", {
+        hint: "Send `Authorization: Bearer TOKEN` (.agent-workspace/http-token), or open the link of `midwatch up --link`.",
+      });
+    c.set("who", who);
+    await next();
+  });
+
+  app.use("/api/*", async (_, next) => {
+    if (busy >= door.limits.atOnce)
+      throw new MidwatchError("BUSY", "Too much is asked at once.", { hint: "Try again in a moment." });
+    busy++;
+    try {
+      await next();
+    } finally {
+      busy--;
+    }
+  });
+
+  app.post("/login", (c) => {
+    const who = c.get("who");
+    if (who.via !== "bearer" || who.agent !== undefined)
+      throw new MidwatchError("REFUSED_RIGHT", "Only the token makes links.", { hint: "midwatch up --link" });
+    return c.json({ link: `${door.url}/login/${door.auth.newCode()}` });
+  });
+
+  app.get("/api/openapi.json", (c) => c.json(openapi(door.url)));
+
+  app.get("/metrics", async (c) => c.text(await door.workspace.metrics(), 200, PROMETHEUS));
+
+  app.get("/api/ls", async (c, next) => {
+    if (c.req.url.includes("?")) return await next();
+    return c.body(await door.fleet.listed(), 200, JSON_TYPE);
+  });
+
+  app.get("/api/*", async (c) => {
+    const operation = findOperation(c.req.path.slice("/api/".length));
+    if (operation.changes)
+      throw new MidwatchError("USAGE", `${operation.name} changes something: ask for it by POST.`, {
+        hint: `POST /api/${operation.name.replaceAll(" ", "/")}`,
+      });
+    const input = fromQuery(operation, new URL(c.req.url).searchParams);
+    return c.body(await call(door, c.get("who"), operation, input, c.req.raw.signal), 200, JSON_TYPE);
+  });
+
+  app.post("/api/*", limitBody(door.limits.bodyBytes), async (c) => {
+    const operation = findOperation(c.req.path.slice("/api/".length));
+    const who = c.get("who");
+    if (operation.changes && !door.auth.mayChange(who, (name) => c.req.header(name)))
+      throw new MidwatchError("REFUSED_ORIGIN", "A change in a browser comes from the page only.", {
+        hint: "The page sends `X-Midwatch: 1`; programs send the token.",
+      });
+    return c.body(await call(door, who, operation, await bodyOf(c.req), c.req.raw.signal), 200, JSON_TYPE);
+  });
+
+  app.notFound((c) => {
+    const error = new MidwatchError("NOT_FOUND_ROUTE", "There is nothing here.", { hint: "GET /api/openapi.json" });
+    return c.json({ error }, 404);
+  });
+
+  app.onError((thrown, c) => {
+    const error = toMidwatchError(thrown);
+    if (error.httpStatus === 413) c.header("Connection", "close");
+    return c.json({ error }, error.httpStatus as ContentfulStatusCode);
+  });
+  return app;
+}
+
+function limitBody(maxSize: number) {
+  return bodyLimit({
+    maxSize,
+    onError: () => {
+      throw new MidwatchError("TOO_LARGE", `The body is longer than ${maxSize} bytes.`, {
+        hint: "Put long text into a file and name the file.",
+      });
+    },
+  });
+}
+
+const PROMETHEUS = { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" };
+const JSON_TYPE = { "Content-Type": "application/json" };
+const SPENT = "This link was used already, or is too old.\n\nRun `midwatch up --link` for a new one.\n";
+const NOT_BUILT = "The server is running, but the page was not built. `node scripts/build.mjs` builds it.\n";

@@ -1,0 +1,116 @@
+/**
+ * Who may come in. A person has the workspace's token or, in a browser, a session that a one-time link began; an agent has its
+ * id and capability. Sessions are signed, not stored: they outlive the server, and end with the token. A page of another
+ * site gets nowhere: its Origin is refused, a name that was bent to this address (DNS rebinding) is refused by its Host, and a
+ * change in a browser needs a header that only a page of ours can send.
+ */
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isIP } from "node:net";
+import { hostname } from "node:os";
+import type { Caller, Workspace } from "../../fleet.ts";
+import type { Limits } from "./limits.ts";
+
+export interface Who extends Caller {
+  /** A cookie comes along with every request of a browser, asked for or not. */
+  via: "bearer" | "cookie";
+}
+
+/** A request's headers, by their names in lower case. */
+export type Headers = (name: string) => string | undefined;
+
+const CODES_MOST = 100;
+const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
+
+export class Auth {
+  readonly #workspace: Workspace;
+  readonly #token: string;
+  readonly #limits: Limits;
+  readonly #codes = new Map<string, number>();
+  /** Ports of one address share their cookies: the name keeps two servers apart. */
+  readonly #cookie: string;
+  readonly #port: number;
+  readonly #remote: boolean;
+
+  constructor(workspace: Workspace, place: { port: number; remote: boolean }, limits: Limits) {
+    this.#workspace = workspace;
+    this.#token = workspace.httpToken();
+    this.#limits = limits;
+    this.#port = place.port;
+    this.#remote = place.remote;
+    this.#cookie = `midwatch-${place.port}`;
+  }
+
+  /** Undefined when nobody known asks. */
+  who(headers: Headers): Who | undefined {
+    const bearer = /^bearer +(\S+)$/i.exec(headers("authorization") ?? "")?.[1];
+    if (bearer !== undefined) return this.#bearer(bearer);
+    for (const cookie of (headers("cookie") ?? "").split(";")) {
+      const [name, value] = cookie.trim().split("=");
+      if (name === this.#cookie && value && this.#isSession(value)) return { agent: undefined, via: "cookie" };
+    }
+    return undefined;
+  }
+
+  #bearer(value: string): Who | undefined {
+    const at = value.indexOf(":");
+    if (at === -1) return same(value, this.#token) ? { agent: undefined, via: "bearer" } : undefined;
+    const agent = this.#workspace.agentOf(value.slice(0, at), value.slice(at + 1));
+    return agent && { agent, via: "bearer" };
+  }
+
+  /** Whether the request was meant for us: the name it was sent to, and the page it comes from. */
+  isForUs(headers: Headers): boolean {
+    const host = headers("host") ?? "";
+    const origin = headers("origin");
+    return this.#isOurName(host) && (origin === undefined || origin === `http://${host}`);
+  }
+
+  #isOurName(host: string): boolean {
+    const [, name = "", port = "80"] = /^(\[[0-9a-f:.]+\]|[^:]+)(?::(\d+))?$/i.exec(host) ?? [];
+    if (Number(port) !== this.#port) return false;
+    if (LOCAL.includes(name.toLowerCase())) return true;
+    // Addresses cannot be bent as names can.
+    return (
+      this.#remote && (isIP(name.replace(/^\[|\]$/g, "")) !== 0 || name.toLowerCase() === hostname().toLowerCase())
+    );
+  }
+
+  /** A browser sends cookies along; this header it sends only for a page that we served. */
+  mayChange(who: Who, headers: Headers): boolean {
+    return who.via === "bearer" || (headers("x-midwatch") === "1" && headers("origin") === `http://${headers("host")}`);
+  }
+
+  /** For a link that opens the page, once. */
+  newCode(): string {
+    const now = performance.now();
+    for (const [old, until] of this.#codes) if (until < now || this.#codes.size >= CODES_MOST) this.#codes.delete(old);
+    const code = randomBytes(18).toString("base64url");
+    this.#codes.set(code, now + this.#limits.codeMs);
+    return code;
+  }
+
+  /** The cookie of a new session; undefined for a code that is spent, old or wrong. */
+  spend(code: string): string | undefined {
+    const until = this.#codes.get(code);
+    this.#codes.delete(code);
+    if (until === undefined || until < performance.now()) return undefined;
+    const session = `${randomBytes(12).toString("base64url")}.${Date.now() + this.#limits.sessionMs}`;
+    const age = Math.floor(this.#limits.sessionMs / 1000);
+    return `${this.#cookie}=${session}.${this.#sign(session)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${age}`;
+  }
+
+  #isSession(value: string): boolean {
+    const [id = "", until = "", signature = ""] = value.split(".");
+    return Number(until) > Date.now() && same(signature, this.#sign(`${id}.${until}`));
+  }
+
+  #sign(session: string): string {
+    return createHmac("sha256", this.#token).update(`session ${session}`).digest("base64url");
+  }
+}
+
+/** In a time that does not tell how much of it fits. */
+function same(given: string, known: string): boolean {
+  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(given), hash(known));
+}

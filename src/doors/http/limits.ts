@@ -1,0 +1,48 @@
+/** What one client can take from the server, in one place. Nothing here grows with the number of agents or the size of a log. */
+export interface Limits {
+  /** Of a request's body; a message to an agent or an event is at most 1 MiB. */
+  bodyBytes: number;
+  /** Until the head of a request is here, and until all of it is. */
+  headMs: number;
+  requestMs: number;
+  /** How long an operation may go on before it is asked to end: what it has found by then is the answer. */
+  answerMs: number;
+  /** Operations under way at once; more are told to come again. */
+  atOnce: number;
+  answerItems: number;
+  answerBytes: number;
+  connections: number;
+  sockets: number;
+  /** Of a message from a client over the WebSocket, messages in a second, and what it may follow at once. */
+  messageBytes: number;
+  messagesPerSecond: number;
+  subscriptions: number;
+  /** Of a message to a client; it gets the next when this one has left. */
+  batchBytes: number;
+  batchLines: number;
+  pingMs: number;
+  /** A code of a login link is good for this long. */
+  codeMs: number;
+  /** A browser stays logged in for this long. */
+  sessionMs: number;
+}
+
+export const LIMITS: Readonly<Limits> = {
+  bodyBytes: 2 << 20,
+  headMs: 10_000,
+  requestMs: 30_000,
+  answerMs: 60_000,
+  atOnce: 64,
+  answerItems: 1000,
+  answerBytes: 4 << 20,
+  connections: 1024,
+  sockets: 512,
+  messageBytes: 64 << 10,
+  messagesPerSecond: 200,
+  subscriptions: 64,
+  batchBytes: 128 << 10,
+  batchLines: 1000,
+  pingMs: 20_000,
+  codeMs: 15 * 60_000,
+  sessionMs: 30 * 24 * 3_600_000,
+};

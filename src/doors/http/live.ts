@@ -1,0 +1,182 @@
+/**
+ * The WebSocket: many subscriptions on one connection. At most one message is on its way to a client; the next is made when that has
+ * left, so a client that does not read costs one message and no more, however busy the agents are.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import type { Door } from "./app.ts";
+import type { Headers } from "./auth.ts";
+import { LogFeeds } from "./log-feed.ts";
+import { type Subscription, subscribe } from "./subscriptions.ts";
+
+export interface Live {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  readonly clients: number;
+  close(): void;
+}
+
+/** A page that broke a rule is told by this code, as the protocol has it. */
+const POLICY = 1008;
+const TRY_LATER = 1013;
+
+export function liveDoor(door: Door): Live {
+  const { limits } = door;
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.messageBytes,
+    perMessageDeflate: false,
+    clientTracking: true,
+  });
+  const feeds = new LogFeeds(limits);
+  const alive = new WeakSet<WebSocket>();
+  const pings = setInterval(() => {
+    for (const socket of server.clients) {
+      if (!alive.delete(socket)) socket.terminate();
+      else socket.ping();
+    }
+  }, limits.pingMs);
+  const take = (client: WebSocket): void => {
+    alive.add(client);
+    client.on("pong", () => alive.add(client));
+    new Client(door, feeds, client);
+  };
+  return {
+    get clients() {
+      return server.clients.size;
+    },
+    upgrade(request, socket, head) {
+      const headers: Headers = (name) => {
+        const value = request.headers[name];
+        return Array.isArray(value) ? value[0] : value;
+      };
+      const path = (request.url ?? "").split("?")[0];
+      const refusal = !door.auth.isForUs(headers)
+        ? "403 Forbidden"
+        : path !== "/live"
+          ? "404 Not Found"
+          : door.auth.who(headers) === undefined
+            ? "401 Unauthorized"
+            : server.clients.size >= limits.sockets
+              ? "503 Service Unavailable"
+              : undefined;
+      if (refusal === undefined) server.handleUpgrade(request, socket, head, (client) => take(client));
+      else refuse(socket, refusal);
+    },
+    close() {
+      clearInterval(pings);
+      for (const client of server.clients) client.close(1001);
+      for (const client of server.clients) client.terminate();
+      server.close();
+    },
+  };
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+class Client {
+  readonly #door: Door;
+  readonly #feeds: LogFeeds;
+  readonly #socket: WebSocket;
+  readonly #subscriptions = new Map<number, Subscription>();
+  #sending = false;
+  #second = 0;
+  #messages = 0;
+
+  constructor(door: Door, feeds: LogFeeds, socket: WebSocket) {
+    this.#door = door;
+    this.#feeds = feeds;
+    this.#socket = socket;
+    socket.on("message", (data, binary) => this.#onMessage(data.toString(), binary));
+    socket.on("error", () => undefined); // A broken frame or connection; "close" follows.
+    socket.on("close", () => {
+      for (const subscription of this.#subscriptions.values()) subscription.close();
+      this.#subscriptions.clear();
+    });
+  }
+
+  #onMessage(text: string, binary: boolean): void {
+    const second = Math.floor(performance.now() / 1000);
+    this.#messages = second === this.#second ? this.#messages + 1 : 1;
+    this.#second = second;
+    const message = binary ? undefined : parse(text);
+    if (this.#messages > this.#door.limits.messagesPerSecond) this.#socket.close(POLICY, "too many messages");
+    else if (message === undefined) this.#socket.close(POLICY, "not a JSON object");
+    else if (typeof message["unsub"] === "number") this.#end(message["unsub"]);
+    else if (typeof message["sub"] === "number") this.#begin(message["sub"], message);
+    // Anything else is of a later version of the page, or an `ack`, which we do not need: the socket tells when it has drained.
+  }
+
+  #begin(id: number, message: unknown): void {
+    try {
+      this.#end(id);
+      if (this.#subscriptions.size >= this.#door.limits.subscriptions)
+        throw new MidwatchError("REFUSED_LIMIT", "This connection follows as much as one may.", { hint: "End one." });
+      this.#subscriptions.set(
+        id,
+        subscribe(this.#door, this.#feeds, message, () => this.#wake()),
+      );
+      this.#wake();
+    } catch (error) {
+      this.#say(id, error);
+    }
+  }
+
+  #end(id: number): void {
+    this.#subscriptions.get(id)?.close();
+    this.#subscriptions.delete(id);
+  }
+
+  #say(id: number, error: unknown): void {
+    if (this.#socket.bufferedAmount > this.#door.limits.batchBytes) this.#socket.close(TRY_LATER, "read first");
+    else this.#socket.send(JSON.stringify({ sub: id, error: toMidwatchError(error) }));
+  }
+
+  #wake(): void {
+    if (this.#sending) return;
+    this.#sending = true;
+    setImmediate(() => void this.#send().finally(() => (this.#sending = false)));
+  }
+
+  /** In turns, so that a busy log does not keep the others waiting. */
+  async #send(): Promise<void> {
+    for (let sent = true; sent; ) {
+      sent = false;
+      for (const [id, subscription] of this.#subscriptions) {
+        const message = this.#take(id, subscription);
+        if (message === undefined) continue;
+        sent = true;
+        if (!(await this.#sent(`{"sub":${id},${message}}`))) return;
+      }
+    }
+  }
+
+  #take(id: number, subscription: Subscription): string | undefined {
+    try {
+      const message = subscription.take();
+      if (subscription.over) this.#end(id);
+      return message;
+    } catch (error) {
+      this.#end(id);
+      return `"error":${JSON.stringify(toMidwatchError(error))}`;
+    }
+  }
+
+  /** When the kernel has taken all of it. */
+  #sent(message: string): Promise<boolean> {
+    if (this.#socket.readyState !== this.#socket.OPEN) return Promise.resolve(false);
+    return new Promise((resolve) => this.#socket.send(message, (error) => resolve(!error)));
+  }
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

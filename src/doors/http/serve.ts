@@ -1,0 +1,94 @@
+/** The server round the door: a port, time-outs, and an orderly end. */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, isIP } from "node:net";
+import { dirname } from "node:path";
+import { getRequestListener } from "@hono/node-server";
+import { MidwatchError } from "../../core/errors.ts";
+import type { Workspace } from "../../fleet.ts";
+import type { Served, ServeOptions } from "../../operations/operation.ts";
+import { type Door, httpDoor } from "./app.ts";
+import { Auth } from "./auth.ts";
+import { FleetFeed } from "./fleet-feed.ts";
+import { LIMITS, type Limits } from "./limits.ts";
+import { liveDoor } from "./live.ts";
+import { readAssets } from "./static.ts";
+
+const PORT = 4750;
+const PORTS_TRIED = 50;
+const CHECK_MS = 1000;
+
+export async function serve(
+  workspace: Workspace,
+  options: ServeOptions & { env?: NodeJS.ProcessEnv; limits?: Partial<Limits> },
+): Promise<Served> {
+  const limits = { ...LIMITS, ...options.limits };
+  const remote = !isLoopback(options.host);
+  if (remote && !options.allowRemote)
+    throw new MidwatchError("USAGE", `${options.host} can be reached from other machines.`, {
+      hint: "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
+    });
+  const server = createServer({
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs),
+    maxHeaderSize: 16 << 10,
+  });
+  server.maxConnections = limits.connections;
+  const port = await listen(server, options);
+  const url = `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`;
+  const fleet = new FleetFeed(workspace, limits);
+  const door: Door = {
+    workspace,
+    auth: new Auth(workspace, { port, remote }, limits),
+    fleet,
+    limits,
+    assets: readAssets(),
+    cwd: dirname(workspace.root),
+    env: options.env ?? process.env,
+    url,
+    changed: () => fleet.changed(),
+  };
+  const live = liveDoor(door);
+  server.on("request", getRequestListener(httpDoor(door).fetch));
+  server.on("upgrade", (request, socket, head) => live.upgrade(request, socket, head));
+  server.on("error", (error) => options.tell(`the server: ${error.message}`));
+  const withdraw = workspace.announce(url);
+  return {
+    url,
+    link: `${url}/login/${door.auth.newCode()}`,
+    close: async () => {
+      withdraw();
+      live.close();
+      fleet.close();
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** The port that was asked for; when none was, the usual one or the next that is free. */
+async function listen(server: Server, { host, port, tell }: ServeOptions): Promise<number> {
+  const first = port ?? PORT;
+  for (let tried = first; ; tried++) {
+    server.listen(tried, host);
+    try {
+      await once(server, "listening");
+      if (port === undefined && tried !== first) tell(`port ${first} is in use; serving on ${tried}`);
+      return (server.address() as AddressInfo).port;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (port !== undefined || code !== "EADDRINUSE" || tried >= first + PORTS_TRIED)
+        throw new MidwatchError("PORT_IN_USE", `${host}:${tried} cannot be listened on (${code}).`, {
+          hint: "Name another one: --port N (0 is any free one), or --no-http.",
+          cause: error,
+        });
+    }
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}

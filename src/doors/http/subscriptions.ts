@@ -1,0 +1,207 @@
+/**
+ * What a client can follow. A subscription is a place and a way to take the next message from there; it holds no data. `take` gives
+ * one message (the fields beside `sub`), or undefined when there is nothing new: `wake` is called when there may be.
+ */
+import { z } from "zod";
+import { MidwatchError } from "../../core/errors.ts";
+import { maskValue } from "../../core/mask.ts";
+import type { Stored } from "../../fleet.ts";
+import type { Door } from "./app.ts";
+import type { LogFeed, LogFeeds, LogPlace } from "./log-feed.ts";
+
+export interface Subscription {
+  /** The fields of one message, without the braces; undefined when there is nothing new. */
+  take(): string | undefined;
+  /** Nothing more will come. */
+  readonly over: boolean;
+  close(): void;
+}
+
+const id = z.number().int();
+const cursor = z.string().max(100).optional();
+const ASKED = z.discriminatedUnion("stream", [
+  z.strictObject({ sub: id, stream: z.literal("fleet"), cursor: z.unknown().optional() }),
+  z.strictObject({
+    sub: id,
+    stream: z.literal("log"),
+    agent: z.string(),
+    run: z.number().int().min(1).max(1e9).optional(),
+    stderr: z.boolean().default(false),
+    cursor: z
+      .union([z.object({ run: z.number().int().min(1).optional(), offset: z.number().int().min(0) }), z.literal("end")])
+      .optional(),
+  }),
+  z.strictObject({ sub: id, stream: z.literal("journal"), cursor }),
+  z.strictObject({ sub: id, stream: z.literal("summaries"), cursor }),
+]);
+type Asked = z.output<typeof ASKED>;
+
+/** Throws for what is no subscription, and for an agent that is not there. */
+export function subscribe(door: Door, feeds: LogFeeds, message: unknown, wake: () => void): Subscription {
+  const checked = ASKED.safeParse(message);
+  if (!checked.success)
+    throw new MidwatchError("USAGE", `This is no subscription: ${checked.error.issues[0]?.path.join(".")}.`, {
+      hint: "docs/http.md lists the streams.",
+    });
+  const asked = checked.data;
+  switch (asked.stream) {
+    case "fleet":
+      return followFleet(door, wake);
+    case "log":
+      return new LogSubscription(door, feeds, asked, wake);
+    case "journal":
+      return new JournalSubscription(door, asked.cursor, wake);
+    case "summaries":
+      return followSummaries(door, asked.cursor, wake);
+  }
+}
+
+function followFleet({ fleet }: Door, wake: () => void): Subscription {
+  let version = 0;
+  const close = fleet.follow(wake);
+  return {
+    over: false,
+    close,
+    take() {
+      const news = fleet.since(version);
+      if (news === undefined) return undefined;
+      version = news.version;
+      return `"items":[${news.items}],"cursor":null${news.whole ? ',"whole":true' : ""}`;
+    },
+  };
+}
+
+class LogSubscription implements Subscription {
+  over = false;
+  readonly #again: (run: number) => { feed: LogFeed; end: () => void };
+  /** Whether it goes on with the agent's next run: not when an old one was asked for. */
+  readonly #onward: boolean;
+  #run: number;
+  #at: LogPlace;
+  #feed: LogFeed;
+  #end: () => void;
+
+  constructor(door: Door, feeds: LogFeeds, asked: Extract<Asked, { stream: "log" }>, wake: () => void) {
+    const { agent, stderr, cursor: from } = asked;
+    const cursorRun = typeof from === "object" ? from.run : undefined;
+    const log = door.workspace.followed(agent, { run: cursorRun ?? asked.run, stderr });
+    this.#onward = cursorRun !== undefined || log.run === log.newest;
+    this.#run = log.run;
+    this.#again = (run) => feeds.follow(log, run, stderr, wake);
+    const { feed, end } = this.#again(log.run);
+    this.#feed = feed;
+    this.#end = end;
+    const at = feed.place(from === "end" ? feed.end : (from?.offset ?? 0));
+    if (at === undefined) {
+      end();
+      throw new MidwatchError("USAGE", "No line of this log begins at that cursor.", {
+        hint: "A cursor is what an earlier message gave; without one the log is read from its beginning.",
+      });
+    }
+    this.#at = at;
+  }
+
+  take(): string | undefined {
+    if (this.over) return undefined;
+    const batch = this.#feed.read(this.#at);
+    if (batch !== undefined) {
+      this.#at = batch.next;
+      return `"items":[${batch.items}],"cursor":${this.#cursor()}`;
+    }
+    if (this.#feed.live) return undefined;
+    const { next } = this.#feed;
+    if (next === undefined || !this.#onward) {
+      this.over = true;
+      return '"end":true';
+    }
+    this.#end();
+    ({ feed: this.#feed, end: this.#end } = this.#again(next));
+    this.#run = next;
+    this.#at = { offset: 0, line: 0 };
+    return `"run":${next},"cursor":${this.#cursor()}`;
+  }
+
+  close(): void {
+    this.#end();
+  }
+
+  #cursor(): string {
+    return JSON.stringify({ run: this.#run, ...this.#at });
+  }
+}
+
+/** Reads one batch ahead and no more: the journal waits on the disk until that has been taken. */
+class JournalSubscription implements Subscription {
+  over = false;
+  readonly #ended = new AbortController();
+  #items: string[] = [];
+  #bytes = 0;
+  #cursor: string | null = null;
+  #failed: unknown;
+  #taken: () => void = () => undefined;
+
+  constructor(door: Door, from: string | undefined, wake: () => void) {
+    const events = door.workspace.eventsFrom(from, this.#ended.signal);
+    void this.#read(events, door.limits.batchBytes, wake).catch((error: unknown) => {
+      this.#failed = error;
+      wake();
+    });
+  }
+
+  async #read(events: AsyncGenerator<Stored>, most: number, wake: () => void): Promise<void> {
+    for await (const { seq, event, next } of events) {
+      const text = JSON.stringify({ seq, ...(maskValue(event) as object) });
+      this.#items.push(text);
+      this.#bytes += text.length;
+      this.#cursor = next;
+      wake();
+      if (this.#bytes < most) continue;
+      await new Promise<void>((resolve) => {
+        this.#taken = resolve;
+      });
+    }
+  }
+
+  take(): string | undefined {
+    if (this.#failed !== undefined) {
+      this.over = true;
+      throw this.#failed;
+    }
+    if (this.#items.length === 0) return undefined;
+    const message = `"items":[${this.#items.join(",")}],"cursor":${JSON.stringify(this.#cursor)}`;
+    this.#items = [];
+    this.#bytes = 0;
+    this.#taken();
+    return message;
+  }
+
+  close(): void {
+    this.over = true;
+    this.#ended.abort();
+    this.#taken();
+  }
+}
+
+/** Each summary that changed; the cursor is the time of the newest that was given, so one may come twice, none is left out. */
+function followSummaries(door: Door, from: string | undefined, wake: () => void): Subscription {
+  let since = from === "end" ? new Date().toISOString() : (from ?? "");
+  const told = new Map<string, string>();
+  const close = door.fleet.follow(wake);
+  return {
+    over: false,
+    close,
+    take() {
+      const news = door.workspace.positions
+        .summaries()
+        .filter(
+          ({ instance_id, run, timestamp }) => timestamp >= since && told.get(`${instance_id}.${run}`) !== timestamp,
+        );
+      if (news.length === 0) return undefined;
+      for (const { instance_id, run, timestamp } of news) {
+        told.set(`${instance_id}.${run}`, timestamp);
+        if (timestamp > since) since = timestamp;
+      }
+      return `"items":[${news.map((summary) => JSON.stringify(summary)).join(",")}],"cursor":${JSON.stringify(since)}`;
+    },
+  };
+}
