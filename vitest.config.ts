@@ -7,7 +7,9 @@ export default defineConfig({
     passWithNoTests: true,
     globalSetup: ["test/support/keeper.ts"],
     projects: [
-      { test: { ...shared, name: "unit", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
+      {
+        test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"], testTimeout: 30_000 },
+      },
       {
         test: {
           ...shared,
@@ -17,6 +19,17 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 30_000 } },
+      {
+        test: {
+          ...shared,
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 90_000,
+          // A browser at a time is enough for two cores.
+          fileParallelism: false,
+        },
+      },
       {
         test: {
           ...shared,

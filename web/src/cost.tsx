@@ -150,6 +150,6 @@ function Table({ rows, by }: { rows: readonly CostRecord[]; by: By }): JSX.Eleme
 }
 
 function Of({ name, by }: { name: string; by: By }): JSX.Element {
-  if (by === "agent") return entries.value.has(name) ? <a href={agentLink(name)}>{name}</a> : <>{name}</>;
-  return <>{by === "task" ? (tasks.value.get(name)?.description.split("\n")[0] ?? name) : name}</>;
+  if (by === "agent" && entries.value.has(name)) return <a href={agentLink(name)}>{name}</a>;
+  return <>{(by === "task" && tasks.value.get(name)?.description.split("\n")[0]) || name}</>;
 }

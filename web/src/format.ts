@@ -79,6 +79,21 @@ export function dateTime(iso: string | null | undefined): string {
   return `${day}${at.toLocaleTimeString("en-GB")}`;
 }
 
+/** Times of machines within a sentence become times of people; "None." is nothing to tell. */
+export function readable(text: string): string {
+  if (text === "None.") return "";
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, dateTime);
+}
+
+/** What an agent does, in a line: of a call only the part that says most, of Markdown only the words. */
+export function doing(text: string | null | undefined): string {
+  if (!text) return "";
+  const call =
+    /^(Uses [^:]+: )\{.*?"(?:command|file_path|filePath|path|pattern|query|url|prompt)":"((?:[^"\\]|\\.)*)/.exec(text);
+  const plain = call ? `${call[1]}${call[2]}` : text;
+  return plain.replaceAll(/`|\*\*/g, "");
+}
+
 export function words(name: string): string {
   return name.replaceAll("_", " ");
 }

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { get, type Items, post } from "./api.ts";
 import { dateTime, plural, timeOfDay } from "./format.ts";
 import { subscribe } from "./live.ts";
+import { Prose } from "./log/prose.tsx";
 import { Button, Command, Empty, Failed, Segments } from "./parts/bits.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { agentLink } from "./route.ts";
@@ -166,7 +167,7 @@ function Bubble({ told, first, side }: { told: Told; first: boolean; side: strin
         </p>
       )}
       <div class="said">
-        <p>{content}</p>
+        <Prose text={content} />
         <span class="meta">
           {type} · {timeOfDay(timestamp)}
         </span>

@@ -1,7 +1,7 @@
 /** Who needs a person, why, and what to do: the first thing the page answers. Pure. */
 import type { AgentSummary } from "../../src/monitor/summary.ts";
 import { type FleetItem, isLive } from "./fleet.ts";
-import { bytes, span, words } from "./format.ts";
+import { bytes, readable, span, words } from "./format.ts";
 
 export type NeedKind = "stuck" | "lost" | "held" | "blocked" | "off_track" | "failed";
 
@@ -26,7 +26,12 @@ export function needOf(item: FleetItem, nowMs: number, full?: AgentSummary): Nee
   if (fact === undefined) return undefined;
   const evidence = full?.evidence[0];
   const quote = fact.quote ?? (evidence?.log ? evidence.quote : null);
-  return { ...fact, quote: quote?.trim() ? quote : null, line: evidence?.log?.line_start ?? null };
+  return {
+    ...fact,
+    advice: readable(fact.advice),
+    quote: quote?.trim() ? quote : null,
+    line: evidence?.log?.line_start ?? null,
+  };
 }
 
 function needOfRun(item: FleetItem, nowMs: number): Omit<Need, "line"> | undefined {
@@ -79,12 +84,8 @@ function failedNeed(item: FleetItem): Omit<Need, "line"> | undefined {
   const failed = phase === "launch_failed" || outcome === "failed" || outcome === "limit" || outcome === "lost";
   if (!failed) return undefined;
   const how = exit.signal ?? (exit.code === null ? null : `exit ${exit.code}`);
-  const label =
-    phase === "launch_failed"
-      ? "did not start"
-      : outcome === "limit"
-        ? "hit a limit"
-        : (how ?? words(outcome ?? "failed"));
+  const plain = outcome === "limit" ? "hit a limit" : words(outcome ?? "failed");
+  const label = phase === "launch_failed" ? "did not start" : how === null || exit.code === 0 ? plain : how;
   return {
     kind: "failed",
     label,
@@ -94,10 +95,31 @@ function failedNeed(item: FleetItem): Omit<Need, "line"> | undefined {
   };
 }
 
+/** A rule that stands, in words. Those that are not here are told by what they count. */
+const TOLD: Readonly<Record<string, (value: number) => string>> = {
+  held: () => "It stands still.",
+  permission_wait: () => "It asked for a permission, and nobody has answered.",
+  no_first_output: (s) => `It has printed nothing for ${span(s * 1000)} since its start.`,
+  model_silent: (s) => `It waits for its model for ${span(s * 1000)}, and nothing of it works.`,
+  tool_silent: (s) => `A tool of it has been silent for ${span(s * 1000)} and does no work.`,
+  trouble: (n) => `Its model's API refused it ${n} times, and nothing good has followed.`,
+  denied: (n) => `${n} tool uses in a row were denied.`,
+  repeat: (n) => `It made the same call ${n} times in a row and got the same result each time.`,
+  cycle: (n) => `It goes round in a circle of the same calls: ${n} rounds so far.`,
+  again: (n) => `It made the same call ${n} times with the same result, and changed nothing in between.`,
+  retry: (n) => `It tried the same failing call ${n} times.`,
+  same_error: (n) => `${n} of its last 12 steps failed with the same error.`,
+  error_streak: (n) => `${n} steps in a row failed.`,
+  mistakes: (n) => `${n} of its last 20 steps failed.`,
+  no_news: (n) => `${n} steps in a row showed nothing new and changed nothing.`,
+  same_words: (n) => `It says the same sentence ${n} times in one message.`,
+  off_task: (n) => `${n} steps in a row have next to nothing to do with its task.`,
+};
+
 /** The reason that decides, in words. */
 function whyOf({ summary }: FleetItem): string | undefined {
   const first = summary?.evidence?.[0];
-  if (first) return sentence(`${first.about}: ${first.value} (told from ${first.threshold} on)`) ?? undefined;
+  if (first) return TOLD[first.rule]?.(first.value) ?? sentence(`${first.about}: ${first.value}`) ?? undefined;
   return sentence(summary?.drift_reasons?.[0]) ?? sentence(summary?.current_activity) ?? undefined;
 }
 

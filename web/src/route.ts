@@ -13,7 +13,7 @@ addEventListener("hashchange", () => {
   route.value = parse(location.hash);
 });
 
-export function parse(hash: string): Route {
+function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [view, id] = path.split("/").map(decodeURIComponent);
   const known = { query: new URLSearchParams(query), agent: "" };

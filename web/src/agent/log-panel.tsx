@@ -82,6 +82,8 @@ export function LogPanel(props: LogPanelProps): JSX.Element {
         endedAt={props.endedAt}
         version={source.live.value ? Math.floor(source.lines.value / 20) : source.lines.value}
         topLine={viewport.topLine.value}
+        lines={source.lines.value}
+        atEnd={viewport.following.value}
         goTo={goTo}
         goToTime={(at) => void goToTime(at)}
       />

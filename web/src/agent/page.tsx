@@ -6,7 +6,7 @@ import type { ShowRecord } from "../../../src/core/types.ts";
 import { act } from "../act.ts";
 import { get } from "../api.ts";
 import { entries, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
-import { age, dateTime } from "../format.ts";
+import { age, dateTime, doing } from "../format.ts";
 import { withKeys } from "../keys.ts";
 import { stateOf } from "../needs.ts";
 import { Button, Chip, Empty, Failed, Segments, VerdictChip } from "../parts/bits.tsx";
@@ -155,7 +155,7 @@ function Head({ shown, run, now }: { shown: Shown; run: number; now: string | nu
         </div>
       </div>
       <p class="doing">
-        {live ? now : (shown.reason ?? now)}
+        {doing(live ? now : (shown.reason ?? now))}
         <span class="meta">
           {shown.driver}
           {shown.role ? ` · ${shown.role}` : ""} ·{" "}

@@ -6,7 +6,7 @@ import type { Message, Report } from "../../../src/core/types.ts";
 import type { AgentSummary } from "../../../src/monitor/summary.ts";
 import { get, type Items, post } from "../api.ts";
 import { isLive } from "../fleet.ts";
-import { age, bytes, count, dateTime, grouped, money, plural, words } from "../format.ts";
+import { age, bytes, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";
 import { VERDICT_TONES } from "../needs.ts";
 import { Button, Chip, Failed } from "../parts/bits.tsx";
 import { ReportView } from "../parts/report.tsx";
@@ -27,7 +27,7 @@ export function SidePanel({ shown, run, summary, onJump }: SideProps): JSX.Eleme
   return (
     <aside class="side" aria-label="Verdict and facts">
       <Receipt shown={shown} run={run} />
-      <Verdict shown={shown} run={run} summary={summary} onJump={onJump} />
+      <Verdict shown={shown} summary={summary} onJump={onJump} />
       <Used shown={shown} summary={summary} />
       <Messages shown={shown} />
       <Processes shown={shown} />
@@ -38,7 +38,7 @@ export function SidePanel({ shown, run, summary, onJump }: SideProps): JSX.Eleme
   );
 }
 
-export function Card({
+function Card({
   title,
   more,
   children,
@@ -58,7 +58,7 @@ export function Card({
   );
 }
 
-function Verdict({ shown, run, summary, onJump }: Omit<SideProps, "read">): JSX.Element {
+function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary" | "onJump">): JSX.Element {
   if (summary === undefined)
     return (
       <Card title="Verdict">
@@ -68,16 +68,29 @@ function Verdict({ shown, run, summary, onJump }: Omit<SideProps, "read">): JSX.
       </Card>
     );
   const { on_track_status, confidence_score, evidence, cause, resets_at, since } = summary;
-  const sure = confidence_score > 0 ? `right in ${Math.round(confidence_score * 100)} of 100` : "too little to go by";
+  const sure =
+    on_track_status === "unknown"
+      ? " · too little to go by"
+      : on_track_status === "on_track"
+        ? ""
+        : ` · right in ${Math.round(confidence_score * 100)} of 100`;
   return (
-    <Card title="Verdict" more={<Chip tone={VERDICT_TONES[on_track_status] ?? "quiet"}>{words(on_track_status)}</Chip>}>
+    <Card
+      title="Verdict"
+      more={
+        <Chip tone={VERDICT_TONES[on_track_status] ?? "quiet"}>
+          {words(on_track_status)}
+          {cause ? `: ${words(cause)}` : ""}
+        </Chip>
+      }
+    >
       <p>
-        {summary.current_activity}
-        {cause && <b> {words(cause)}</b>}
+        {doing(summary.current_activity)}
         {resets_at && <> · resets {dateTime(resets_at)}</>}
       </p>
       <p class="meta">
-        since {age(since)} · {sure}
+        since {age(since)}
+        {sure}
       </p>
       {evidence.map((one) => (
         <div class={`evidence ${one.level}`} key={one.rule}>
@@ -105,8 +118,7 @@ function Verdict({ shown, run, summary, onJump }: Omit<SideProps, "read">): JSX.
           )}
         </div>
       ))}
-      {summary.recommended_action && <p class="advice">{summary.recommended_action}</p>}
-      <p class="meta hidden">run {run}</p>
+      {readable(summary.recommended_action) && <p class="advice">{readable(summary.recommended_action)}</p>}
     </Card>
   );
 }

@@ -6,7 +6,7 @@ import { get, type Items } from "../api.ts";
 import { clock, span, timeOfDay } from "../format.ts";
 import { theme } from "../theme.ts";
 
-export interface Moment {
+interface Moment {
   at: string;
   seq: number | null;
   kind: string;
@@ -22,8 +22,11 @@ interface TimelineProps {
   endedAt: string | null;
   /** Changes when there may be more. */
   version: number;
-  /** Line at the top of the log. */
+  /** Line at the top of the log, and how many there are. */
   topLine: number;
+  lines: number;
+  /** The end is in sight. */
+  atEnd: boolean;
   goTo(line: number): void;
   goToTime(at: string): void;
 }
@@ -31,7 +34,7 @@ interface TimelineProps {
 const READ_MS = 4000;
 
 export function Timeline(props: TimelineProps): JSX.Element | null {
-  const { agent, run, live, version, topLine } = props;
+  const { agent, run, live, version, topLine, lines, atEnd } = props;
   const moments = useSignal<readonly Moment[]>([]);
   const hover = useSignal<{ x: number; text: string } | undefined>(undefined);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -50,16 +53,16 @@ export function Timeline(props: TimelineProps): JSX.Element | null {
     return () => clearTimeout(timer);
   }, [agent, run, version]);
   const range = rangeOf(props, moments.value);
-  const here = live ? clock.value : 0;
+  const place = range === undefined || atEnd ? 1 : shareOfLine(moments.value, topLine, lines, range);
   useEffect(() => {
     const draw = (): void => {
-      if (canvas.current && range) paint(canvas.current, moments.value, range, topLine);
+      if (canvas.current && range) paint(canvas.current, moments.value, range, place);
     };
     draw();
     const sized = new ResizeObserver(draw);
     if (canvas.current) sized.observe(canvas.current);
     return () => sized.disconnect();
-  }, [moments.value, topLine, here, theme.value, range?.from, range?.to]);
+  }, [moments.value, place, theme.value, range?.from, range?.to]);
   if (range === undefined || moments.value.length === 0) return null;
   const atX = (clientX: number): { share: number; x: number } => {
     const box = canvas.current?.getBoundingClientRect();
@@ -88,7 +91,7 @@ export function Timeline(props: TimelineProps): JSX.Element | null {
         aria-label="Timeline of the run"
         aria-valuemin={0}
         aria-valuemax={100}
-        aria-valuenow={Math.round(shareOfLine(moments.value, topLine, range) * 100)}
+        aria-valuenow={Math.round(place * 100)}
         aria-valuetext={`line ${topLine}`}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
@@ -162,13 +165,24 @@ function nearest(moments: readonly Moment[], ms: number): Moment | undefined {
   return best;
 }
 
-function shareOfLine(moments: readonly Moment[], line: number, { from, to }: Range): number {
-  const after = moments.find(({ seq }) => seq !== null && seq >= line) ?? moments.at(-1);
-  return after ? Math.min(1, Math.max(0, (Date.parse(after.at) - from) / (to - from))) : 0;
+/** When a line was printed, as a share of the run: between the moments before and behind it. */
+function shareOfLine(moments: readonly Moment[], line: number, lines: number, { from, to }: Range): number {
+  let before = { line: 0, ms: from };
+  let behind = { line: Math.max(lines, line), ms: to };
+  for (const { seq, at } of moments) {
+    if (seq === null) continue;
+    if (seq <= line) before = { line: seq, ms: Date.parse(at) };
+    else {
+      behind = { line: seq, ms: Date.parse(at) };
+      break;
+    }
+  }
+  const share = (line - before.line) / Math.max(1, behind.line - before.line);
+  return Math.min(1, Math.max(0, (before.ms + share * (behind.ms - before.ms) - from) / (to - from)));
 }
 
 /** Colours come from the style sheet, so that both themes have theirs. */
-function paint(canvas: HTMLCanvasElement, moments: readonly Moment[], range: Range, topLine: number): void {
+function paint(canvas: HTMLCanvasElement, moments: readonly Moment[], range: Range, place: number): void {
   const { clientWidth: width, clientHeight: height } = canvas;
   const scale = devicePixelRatio || 1;
   canvas.width = width * scale;
@@ -206,7 +220,7 @@ function paint(canvas: HTMLCanvasElement, moments: readonly Moment[], range: Ran
     if (kind === "verdict") diamond(pen, x(at), height / 2, 5);
     else pen.fillRect(Math.round(x(at)) - 1, (height - tall) / 2, bad || kind === "phase" ? 2 : 1.5, tall);
   }
-  const here = shareOfLine(moments, topLine, range) * (width - 4) + 2;
+  const here = place * (width - 4) + 2;
   pen.fillStyle = colour("--text");
   pen.beginPath();
   pen.roundRect(here - 1.5, 0, 3, height, 1.5);

@@ -34,9 +34,8 @@ export function Home(): JSX.Element {
       <Headline />
       {needs.value.length > 0 && (
         <section aria-label="Needs you" class="needs">
-          {needs.value.map(({ agent }) => (
-            <NeedCard key={agent} agent={agent} />
-          ))}
+          {needs.value.map(({ agent, kind }) => kind !== "failed" && <NeedCard key={agent} agent={agent} />)}
+          {needs.value.map(({ agent, kind }) => kind === "failed" && <NeedCard key={agent} agent={agent} />)}
         </section>
       )}
       <Toolbar />

@@ -18,7 +18,12 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
   const { run } = item;
   const since = item.ended_at ?? item.hold?.since ?? item.summary?.since;
   return (
-    <article class={`need ${need.kind}`} data-agent={agent} data-selected={selected.value === agent || undefined}>
+    <article
+      class="need"
+      data-kind={need.kind}
+      data-agent={agent}
+      data-selected={selected.value === agent || undefined}
+    >
       <div class="need-head">
         <a class="name" href={agentLink(agent)}>
           {shortName(agent)}
@@ -26,8 +31,8 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
         </a>
         <Chip tone="bad">{need.label}</Chip>
         <span class="meta">
-          {item.driver}
-          {since ? ` · ${age(since)} ago` : ""}
+          <span class="driver">{item.driver} · </span>
+          {since ? `${age(since)} ago` : ""}
         </span>
       </div>
       <p class="why">{need.why}</p>

@@ -129,7 +129,7 @@ export const counts = computed(
 );
 
 /** What the keyboard goes through: as shown, each once. */
-export const order = computed(() => {
+const order = computed(() => {
   const rows = groups.value.flatMap((group) => group.rows.map(({ agent }) => agent));
   return [...new Set([...needs.value.map(({ agent }) => agent), ...rows])];
 });

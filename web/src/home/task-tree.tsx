@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { type Entry, idTail, isLive, shortName, tasks } from "../fleet.ts";
-import { age, bytes, count, money, tokensOf } from "../format.ts";
+import { type Entry, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
+import { age, count, doing, money, span, tokensOf } from "../format.ts";
 import { stateOf } from "../needs.ts";
 import { Dot, VerdictChip } from "../parts/bits.tsx";
 import { Spark } from "../parts/spark.tsx";
@@ -26,6 +26,16 @@ export function TaskTree({ groups }: { groups: readonly TaskGroup[] }): JSX.Elem
   let left = most.value;
   return (
     <div class="tasks">
+      <div class="row heads" aria-hidden="true">
+        <span>Agent</span>
+        <span class="state">State</span>
+        <span>Now</span>
+        <span>Verdict</span>
+        <span>Output</span>
+        <span class="last">Last</span>
+        <span class="started">Runs for</span>
+        <span class="used">Used</span>
+      </div>
       {groups.map((group) => {
         const rows = left > 0 ? group.rows.slice(0, left) : [];
         left -= group.rows.length;
@@ -85,14 +95,14 @@ function Row({ entry, depth }: { entry: Entry; depth: number }): JSX.Element {
           {word}
           {item.run > 1 && <small> run {item.run}</small>}
         </span>
-        <span class="now">{(live ? item.now : item.reason) || item.now || (live ? "…" : "")}</span>
+        <span class="now">{doing((live ? item.now : item.reason) || item.now)}</span>
         <span class="verdict">{live && <VerdictChip verdict={item.verdict} />}</span>
         <span class="sparkline">{live ? <Spark rates={entry.rates} live /> : <Ended at={item.ended_at} />}</span>
         <span class="last" title="Last output">
-          <Age at={item.last_output_at} />
+          {live && <Age at={item.last_output_at} />}
         </span>
-        <span class="started" title="Since its start">
-          {live ? <Age at={item.started_at} /> : bytes(item.bytes)}
+        <span class="started" title="How long it runs">
+          {live ? <Age at={item.started_at} /> : ranFor(item)}
         </span>
         <span class="used">
           {cost !== null && cost !== undefined ? money(cost) : ""}
@@ -101,6 +111,10 @@ function Row({ entry, depth }: { entry: Entry; depth: number }): JSX.Element {
       </a>
     </li>
   );
+}
+
+function ranFor({ started_at, ended_at }: FleetItem): string {
+  return started_at && ended_at ? span(Date.parse(ended_at) - Date.parse(started_at)) : "";
 }
 
 /** Only its own text is drawn again when the clock ticks. */

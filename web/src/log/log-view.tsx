@@ -36,6 +36,10 @@ export function LogView({ source, viewport, target }: LogViewProps): JSX.Element
     source.version.value;
     void viewport.grown();
   });
+  // Wide enough for the longest number there is.
+  useSignalEffect(() => {
+    rows.current?.style.setProperty("--digits", `${String(source.lines.value).length}ch`);
+  });
   const context = useMemo<RowContext>(
     () => ({
       open: (seq) => {

@@ -70,7 +70,7 @@ export function Command({ text }: { text: string }): JSX.Element {
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }): JSX.Element {
   const message = error instanceof Error ? error.message : String(error);
   return (
-    <div class="failed" role="alert">
+    <div class="fault" role="alert">
       <Icon name="warn" />
       <div>
         <p>{message}</p>

@@ -16,6 +16,8 @@ export function Dialog({ title, wide, onClose, children }: DialogProps): JSX.Ele
   useEffect(() => {
     const dialog = place.current;
     dialog?.showModal();
+    // Where the person goes on: not at the cross that closes it.
+    dialog?.querySelector<HTMLElement>("textarea, form input:not([type=checkbox]), .dialog-foot .button")?.focus();
     return () => dialog?.close();
   }, []);
   return (
