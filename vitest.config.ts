@@ -5,6 +5,8 @@ const shared = { setupFiles: ["test/support/warnings.ts"] };
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    // Most tests wait for processes and disks: two at once also on a machine with two cores.
+    maxWorkers: 2,
     globalSetup: ["test/support/keeper.ts"],
     projects: [
       {

@@ -1,7 +1,8 @@
 /**
  * A round over 1,000 logs: where was I, what is new, remember. Beside it the seed's way: a checksum of the first KB by MD5, and the whole
  * JSON file of all positions written anew (temporary name, rename; its lock and its fsync are left out, which favours it) for each log.
- * Then the same ten new lines of each log read, judged and summed up, beside nothing but JSON.parse of them.
+ * Then the same ten new lines of each log read, judged and summed up, beside nothing but JSON.parse of them. And what the seed promises for
+ * one log: to find its place in it, to see that it was rotated, to keep the places of 100 agents.
  */
 import { createHash } from "node:crypto";
 import {
@@ -20,12 +21,13 @@ import { parseAgentId, parseTaskId } from "../src/core/ids.ts";
 import { driverNamed } from "../src/drivers/index.ts";
 import { Log } from "../src/log/log.ts";
 import { readNewLines } from "../src/monitor/file-reader.ts";
+import { HeldFiles } from "../src/monitor/held-files.ts";
 import type { Facts } from "../src/monitor/judge.ts";
 import { RunReading } from "../src/monitor/run-reading.ts";
 import { makeSummary } from "../src/monitor/summary.ts";
 import { type CursorRow, Registry } from "../src/registry/registry.ts";
 import { both, digits, median, times } from "./support/figures.ts";
-import { type Options, type Row, row } from "./support/row.ts";
+import { atMost, type Options, type Row, row } from "./support/row.ts";
 
 const LOGS = 1000;
 const NEW_LINES = 10;
@@ -35,13 +37,14 @@ const MOST_CPU_S = 5;
 
 export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
   const logs = quick ? 200 : LOGS;
-  const rounds = quick ? 2 : 5;
+  const rounds = quick ? 2 : 9;
   const folder = join(dir, "logs");
   mkdirSync(folder);
   const paths = Array.from({ length: logs }, (_, i) => join(folder, `agent-${i}_stream.jsonl`));
   for (const path of paths) writeFileSync(path, lines(0, 100));
   const registry = Registry.open(join(dir, "positions.db"));
   const ours = new Map<string, CursorRow>();
+  using files = new HeldFiles();
   const theirs = new Seed(join(dir, "monitor_positions.json"));
   const took = {
     ours: [] as number[],
@@ -52,14 +55,14 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
   };
   const readings = paths.map((_, i) => newReading(i));
   try {
-    round(registry, paths, ours);
+    round(registry, files, paths, ours);
     theirs.round(paths);
     judgedRound(registry, paths, readings);
     say(`${rounds} rounds over ${logs} logs`);
     for (let n = 0; n < rounds; n++) {
       const more = lines(100 + n * NEW_LINES, NEW_LINES);
       for (const path of paths) appendFileSync(path, more);
-      took.ours.push(timed(() => round(registry, paths, ours)));
+      took.ours.push(timed(() => round(registry, files, paths, ours)));
       took.theirs.push(timed(() => theirs.round(paths)));
       const cpu = process.cpuUsage();
       took.wall.push(timed(() => judgedRound(registry, paths, readings)));
@@ -68,10 +71,42 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
       const texts = more.trim().split("\n");
       took.parsed.push(timed(() => parseAll(texts, paths.length)) / 1000);
     }
+    return [...rows(logs, took), ...single(registry, folder, quick)];
   } finally {
     registry.close();
   }
-  return rows(logs, took);
+}
+
+const SEED = { seekMs: 1, rotationMs: 5, keepMs: 100, agents: 100 };
+
+function single(registry: Registry, folder: string, quick: boolean): Row[] {
+  const agent = parseAgentId("bench-1");
+  const path = join(folder, "long.jsonl");
+  using files = new HeldFiles();
+  const times = { seek: [] as number[], rotation: [] as number[], keep: [] as number[] };
+  for (let n = 0; n < (quick ? 5 : 50); n++) {
+    writeFileSync(path, lines(0, quick ? 2000 : 20_000));
+    let cursor: CursorRow | undefined;
+    for (let more = true; more; ) ({ cursor, more } = readNewLines(agent, path, cursor, files));
+    const place = cursor as CursorRow;
+    appendFileSync(path, lines(0, 1));
+    times.seek.push(timed(() => readNewLines(agent, path, place, files)));
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, lines(0, 1));
+    times.rotation.push(timed(() => readNewLines(agent, path, place, files)));
+    const places = Array.from({ length: SEED.agents }, (_, i) => ({ ...place, agent: parseAgentId(`agent-${i}`) }));
+    times.keep.push(timed(() => registry.watched.putCursors(places)));
+  }
+  const promise = "positions";
+  const ms = (took: readonly number[], most: number): Pick<Row, "measured" | "bar" | "holds"> => ({
+    measured: both(took, " ms"),
+    ...atMost(median(took), most, " ms"),
+  });
+  return [
+    row({ promise, figure: "one new line of a long log, from the place", ...ms(times.seek, SEED.seekMs) }),
+    row({ promise, figure: "a look at a log that was rotated", ...ms(times.rotation, SEED.rotationMs) }),
+    row({ promise, figure: `${SEED.agents} places kept`, ...ms(times.keep, SEED.keepMs) }),
+  ];
 }
 
 type Took = Record<"ours" | "theirs" | "judged" | "parsed" | "wall", readonly number[]>;
@@ -120,11 +155,11 @@ function lines(from: number, count: number): string {
     .join("");
 }
 
-function round(registry: Registry, paths: readonly string[], cursors: Map<string, CursorRow>): void {
+function round(registry: Registry, files: HeldFiles, paths: readonly string[], cursors: Map<string, CursorRow>): void {
   const agent = parseAgentId("bench-1");
   const changed: CursorRow[] = [];
   for (const path of paths) {
-    const { cursor, lines: fresh } = readNewLines(agent, path, cursors.get(path));
+    const { cursor, lines: fresh } = readNewLines(agent, path, cursors.get(path), files);
     if (fresh.length > 0) changed.push(cursor);
     cursors.set(path, cursor);
   }

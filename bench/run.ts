@@ -24,6 +24,7 @@ import { document, page, table } from "./support/page.ts";
 import { sweep, traces } from "./support/process.ts";
 import type { Bench, Row } from "./support/row.ts";
 import { bench as takeover } from "./takeover.ts";
+import { bench as watchLoad } from "./watch-load.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   "start-exit": startExit,
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   takeover,
   registry,
   positions,
+  "watch-load": watchLoad,
   stop,
   cleanup,
   record,

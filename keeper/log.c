@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 enum { BLOCK = 4096, CHUNK = 64 * 1024, ENTRY = 32, ENTRY_LINES = 1024, ENTRY_BYTES = 1 << 20, ENTRY_MS = 100 };
-enum { SYNC_MS = 250, SYNC_BYTES = 16 << 20, BUDGET = 64 << 20 }; /* a tick never takes long: a stop may be waiting */
+enum { SYNC_MS = 250, SYNC_BYTES = 16 << 20 };
+/* A tick never takes long: a stop may be waiting. While the agent prints faster than most disks take it, we lag behind rather
+   than take a core from it; what it leaves is read when it rests. */
+enum { BUDGET = 64 << 20, BUDGET_BESIDE = 8 << 20 };
 static _Alignas(4096) unsigned char chunk[CHUNK];
 
 static int open_output(Run *run, const char *path, bool exclusive) {
@@ -222,7 +225,7 @@ bool log_follow(Run *run, bool whole) {
   log->err.size = err.st_size;
   int64_t now = wall_ms();
   if (out.st_size < log->seen) index_afresh(log); /* somebody cut the file: what is there now is indexed anew */
-  int64_t budget = whole ? INT64_MAX : BUDGET;
+  int64_t budget = whole ? INT64_MAX : grew ? BUDGET_BESIDE : BUDGET;
   while (log->seen < out.st_size && budget > 0) {
     int64_t left = out.st_size - log->seen;
     ssize_t n = pread(log->out.fd, chunk, left < CHUNK ? (size_t)left : CHUNK, log->seen);

@@ -1,107 +1,183 @@
 /** The demo: scripted agents in a workspace of its own, with everything that usually goes wrong. No key, no network. */
-import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentId } from "./core/ids.ts";
 import type { Report } from "./core/types.ts";
+import { PARTS, placeAgents, SETTINGS } from "./demo/agents.ts";
+import { type Server, startServer } from "./demo/server.ts";
 import { removeTree } from "./disk/inside.ts";
-import { openWorkspace, type RunRecord, type Workspace } from "./fleet.ts";
-import { startSelf } from "./process/self.ts";
+import { type AgentSummary, openWorkspace, type Workspace } from "./fleet.ts";
+import { openBrowser } from "./process/browser.ts";
 
-/** A line every 20 ms, numbered, so that a gap can be seen. */
-const STEADY = 'i=0; while :; do i=$((i+1)); echo "{\\"type\\":\\"progress\\",\\"n\\":$i}"; sleep 0.02; done';
-/** Leaves the usual mess: a daemon in its own session, one without the environment, one deaf to signals. */
-const MESSY =
-  'echo starting servers; setsid sh -c "trap : INT TERM; while :; do sleep 1; done" & env -i setsid sleep 300 & (sleep 300 &); echo working; sleep 300';
-const HUNG = "echo thinking...; trap : INT TERM; while :; do sleep 1; done";
-const DONE = 'echo "all tests pass"; exit 0';
-const BROKEN = 'echo "cannot find module parser" >&2; exit 3';
+export interface DemoOptions {
+  /** Ends by itself; else it goes on until the signal. */
+  once: boolean;
+  signal: AbortSignal;
+  env: NodeJS.ProcessEnv;
+  progress(text: string): void;
+}
 
-/** Each item is one thing to show, as text. */
-export async function* demo(signal: AbortSignal, env: NodeJS.ProcessEnv): AsyncGenerator<string> {
-  const folder = mkdtempSync(join(tmpdir(), "midwatch-demo-"));
-  const workspace = openWorkspace({
-    workspace: join(folder, ".agent-workspace"),
-    make: true,
-    cwd: folder,
-    env,
-    config: { grace: "1s" },
-  });
+interface Stage extends DemoOptions {
+  workspace: Workspace;
+  folder: string;
+  agents: Map<string, AgentId>;
+  server: Server | undefined;
+}
+
+const VERDICTS_MS = 30_000;
+const GOES_ON_MS = 1000;
+
+/** Each item is something to show, as text. */
+export async function* demo(options: DemoOptions): AsyncGenerator<string> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "midwatch-demo-")));
+  const PATH = [placeAgents(folder), options.env["PATH"]].join(delimiter);
+  const env: NodeJS.ProcessEnv = { ...options.env, PATH };
+  // A demo that was started inside a run is no part of that run.
+  for (const name of Object.keys(env)) if (/^MIDWATCH_(?!KEEPER$)/.test(name)) delete env[name];
+  writeFileSync(join(folder, "midwatch.config.json"), JSON.stringify(SETTINGS));
+  const workspace = openWorkspace({ workspace: join(folder, ".agent-workspace"), make: true, cwd: folder, env });
+  const stage: Stage = { ...options, env, workspace, folder, agents: new Map(), server: undefined };
   try {
-    yield* scenes(workspace, folder, signal, env);
+    yield* scenes(stage);
+  } catch (error) {
+    if (!options.signal.aborted) throw error;
   } finally {
-    const live = (await workspace.list()).map(({ agent }) => agent);
+    options.progress("");
+    await stage.server?.kill();
+  }
+  try {
+    yield* curtain(stage);
+  } finally {
+    const live = (await workspace.list()).filter(({ outcome }) => outcome === null).map(({ agent }) => agent);
     if (live.length > 0) await workspace.stop(live, { graceMs: 0, reason: "end of the demo" });
     workspace.close();
-    removeTree(tmpdir(), basename(folder));
+    removeTree(dirname(folder), basename(folder));
+  }
+  yield '\nNothing of it is left. Yours: midwatch run "...", then midwatch, logs -f, stop; `midwatch help` lists the rest.';
+}
+
+async function* scenes(stage: Stage): AsyncGenerator<string> {
+  stage.server = await startServer(stage.workspace.root, stage.env, 0);
+  if (stage.server === undefined) yield "The dashboard could not be started here; this text tells everything.";
+  else {
+    yield `Dashboard: ${stage.server.link}`;
+    if (!stage.once && (await openBrowser(() => stage.workspace.loginLink(), stage.env)))
+      yield "(opened in your browser)";
+  }
+  yield* begin(stage);
+  yield* verdicts(stage);
+  yield* takeOver(stage);
+  if (stage.once) return;
+  yield `\nThe agents go on, and the page is yours. From another terminal: midwatch --workspace ${stage.workspace.root}\nCtrl-C stops everything and removes it.`;
+  await sleep(2 ** 31 - 1, undefined, { signal: stage.signal }).catch(() => undefined);
+}
+
+async function* begin({ workspace, agents, folder, signal }: Stage): AsyncGenerator<string> {
+  yield `\n1. ${PARTS.length} agents start, each under a keeper of its own. They are scripts that speak like Claude Code: no key, no network.`;
+  for (const { name, prompt, about } of PARTS) {
+    signal.throwIfAborted();
+    const { agent } = await workspace.run({ driver: "claude", name, prompt, model: name, cwd: folder });
+    agents.set(name, agent);
+    yield `   ${agent.padEnd(22)} ${about}`;
   }
 }
 
-async function* scenes(
-  workspace: Workspace,
-  folder: string,
-  signal: AbortSignal,
-  env: NodeJS.ProcessEnv,
-): AsyncGenerator<string> {
-  yield "1. Five agents start, each under its own keeper. Their output goes to files, not through a pipe.";
-  const scripts = { messy: MESSY, hung: HUNG, done: DONE, broken: BROKEN };
-  // The steady one is started by another midwatch process that waits for it: the one to be killed.
-  const other = startSelf(
-    ["run", "--json", "--wait", "--name", "steady", "--workspace", workspace.root, "--", "sh", "-c", STEADY],
-    env,
-  );
-  const [line] = (await once(other.stdout as NodeJS.ReadableStream, "data", { signal })) as [Buffer];
-  const steady = JSON.parse(line.toString().split("\n")[0] ?? "{}") as RunRecord;
-  for (const [name, script] of Object.entries(scripts))
-    await workspace.run({ argv: ["sh", "-c", script], name, cwd: folder });
-  await sleep(1200, undefined, { signal });
-  yield* table(workspace);
+/** What the watch should find; the others are told as they are. */
+const EXPECTED: Readonly<Record<string, (summary: AgentSummary) => boolean>> = {
+  fix: ({ final, on_track_status }) => final && on_track_status === "on_track",
+  loop: ({ on_track_status }) => on_track_status === "blocked",
+  hang: ({ on_track_status }) => on_track_status === "blocked",
+  crash: ({ final }) => final,
+  ask: ({ final }) => final,
+};
 
-  yield `2. The midwatch process that started ${steady.agent} is killed with SIGKILL. Nothing above a keeper holds truth.`;
-  const before = await lastNumber(workspace, steady.agent);
-  const ended = once(other, "exit", { signal });
-  other.kill("SIGKILL");
-  await ended;
-  await sleep(1000, undefined, { signal });
-  const after = await lastNumber(workspace, steady.agent);
-  yield `   It printed line ${before} before and line ${after} after the kill; lines missing: ${await gaps(workspace, steady.agent)}.`;
+async function* verdicts({ workspace, agents, signal, progress }: Stage): AsyncGenerator<string> {
+  const { model_silent } = SETTINGS.rules;
+  yield `\n2. The watch reads what they print and tells what it makes of it. Thresholds are scaled for scripts that live half a minute: silence\n   counts from ${model_silent.alert} s here, from 180 s with real agents. The rules are the same.`;
+  const open = new Set(Object.keys(EXPECTED));
+  const deadline = performance.now() + VERDICTS_MS;
+  while (open.size > 0 && performance.now() < deadline) {
+    await sleep(250, undefined, { signal });
+    const known = new Map(workspace.positions.summaries().map((one) => [one.instance_id as string, one]));
+    for (const name of [...open]) {
+      const summary = known.get(agents.get(name) ?? "");
+      if (summary === undefined || EXPECTED[name]?.(summary) !== true) continue;
+      open.delete(name);
+      yield* told(summary);
+    }
+    progress(`   ${PARTS.length - open.size} of ${PARTS.length} are judged ...`);
+  }
+  progress("");
+  for (const name of open) yield `   ${agents.get(name)}: the watch has not made up its mind`;
+}
 
-  yield "3. This process takes over and stops everything: every process of every agent, with proof.";
-  const agents = (await workspace.list()).map(({ agent }) => agent);
-  const reports = await workspace.stop(agents, { reason: "demo" });
+function* told({ instance_id, on_track_status, current_activity, evidence }: AgentSummary): Generator<string> {
+  yield `   ${instance_id.padEnd(22)} ${on_track_status}: ${current_activity}`;
+  const [first] = evidence;
+  if (first === undefined || first.log === null) return;
+  const { line_start: from, line_end: to } = first.log;
+  const lines = from === to ? `line ${to}` : `lines ${from} to ${to}`;
+  yield `   ${"".padEnd(22)} because ${first.about}: ${first.value} (from ${first.threshold}); see ${lines} of its log`;
+}
+
+async function* takeOver(stage: Stage): AsyncGenerator<string> {
+  const { workspace, agents, env, signal, server } = stage;
+  if (server !== undefined) {
+    yield `\n3. The server (pid ${server.pid}) is killed with SIGKILL. Nothing above a keeper holds truth, so nothing stops.`;
+    await server.kill();
+    stage.server = undefined;
+  }
+  const steady = agents.get("fork") as AgentId;
+  const before = await numbers(workspace, steady);
+  await sleep(GOES_ON_MS, undefined, { signal });
+  if (server !== undefined) {
+    // On the same port: a page that is open goes on by itself.
+    stage.server = await startServer(workspace.root, env, server.port);
+    if (stage.server !== undefined)
+      yield `   Another takes over (pid ${stage.server.pid}). Dashboard: ${stage.server.link}`;
+  }
+  const after = await numbers(workspace, steady);
+  const missing = (after.at(-1) ?? 0) - new Set(after).size;
+  yield `   ${steady} printed line ${before.at(-1)} before the kill and line ${after.at(-1)} since; missing: ${missing}.`;
+  const checked = await Promise.all([...agents.values()].map((agent) => workspace.verify(agent)));
+  const bytes = checked.reduce((sum, one) => sum + one.bytes, 0);
+  const wrong = checked.filter(({ index }) => index === "wrong").length;
+  const lost = wrong === 0 && missing === 0 ? "0 bytes lost" : `${wrong} logs are NOT as they were written`;
+  yield `   verify: ${bytes} bytes in ${checked.length} logs, each against the sums that its keeper kept: ${lost}.`;
+  const cut = checked.filter(({ partial }) => partial).length;
+  if (cut > 0) yield `   The line in which ${agents.get("crash")} died is kept as far as it came.`;
+  const [question, answer] = await conversation(workspace);
+  if (question !== undefined && answer !== undefined)
+    yield `   The journal has the talk of two agents: "${question}" "${answer}"`;
+}
+
+async function* curtain({ workspace, agents, once }: Stage): AsyncGenerator<string> {
+  yield `\n${once ? "4. " : ""}All are stopped: every process of every agent, with proof.`;
+  const reports = await workspace.stop([...agents.values()], { graceMs: 1000, reason: "end of the demo" });
   yield* reports.filter(({ already_stopped }) => !already_stopped).map(receiptLine);
-  yield* table(workspace);
   const left = reports.reduce((sum, report) => sum + report.left.length, 0);
   const total = reports.reduce((sum, report) => sum + report.processes_total, 0);
   yield `   ${total} processes ended, ${left} left, ${reports.every(({ verified }) => verified) ? "all verified" : "NOT all verified"}.`;
-  yield "Yours: midwatch run -- COMMAND, then midwatch ls, logs -f, stop. `midwatch help` lists the rest.";
-}
-
-async function* table(workspace: Workspace): AsyncGenerator<string> {
-  for (const { agent, phase, outcome, exit, bytes } of await workspace.list()) {
-    const how = exit.signal ?? (exit.code === null ? "" : `exit ${exit.code}`);
-    yield `   ${agent.padEnd(22)} ${(outcome ?? phase).padEnd(10)} ${how.padEnd(8)} ${bytes} bytes`;
-  }
 }
 
 function receiptLine(report: Report): string {
   const by = [...new Set(report.processes.map(({ ended_by }) => ended_by))].join(", ");
-  return `   ${report.agent.padEnd(22)} ${report.processes_total} processes ended (${by}), ${report.left.length} left, ${report.took_ms} ms, proof: ${report.guarantee}`;
+  return `   ${report.agent.padEnd(22)} ${report.processes_total} ended (${by}), ${report.left.length} left, ${report.took_ms} ms, proof: ${report.guarantee}`;
 }
 
 async function numbers(workspace: Workspace, agent: AgentId): Promise<number[]> {
   const found: number[] = [];
-  for await (const { data } of workspace.logRecords(agent)) found.push((data as { n: number }).n);
+  for await (const { data } of workspace.logRecords(agent)) {
+    const n = (data as { n?: number } | undefined)?.n;
+    if (n !== undefined) found.push(n);
+  }
   return found;
 }
 
-async function lastNumber(workspace: Workspace, agent: AgentId): Promise<number> {
-  return (await numbers(workspace, agent)).at(-1) ?? 0;
-}
-
-async function gaps(workspace: Workspace, agent: AgentId): Promise<number> {
-  const seen = await numbers(workspace, agent);
-  return (seen.at(-1) ?? 0) - new Set(seen).size;
+async function conversation(workspace: Workspace): Promise<string[]> {
+  const said: string[] = [];
+  for await (const { event } of workspace.events({ interaction: 1 })) said.push(event.content);
+  return said;
 }

@@ -68,6 +68,11 @@ export function examine(
     const state = bytes < disk_refuse ? "failed" : bytes < disk_warn ? "warning" : "ok";
     return [state, `${formatSize(bytes)} free`];
   });
+  add("alerts", () => {
+    const { routes, problems } = workspace.checkAlerts();
+    if (problems.length > 0) return ["warning", problems.join(" ")];
+    return ["ok", routes === 0 ? "no routes (docs/alerts.md); the bell where `up` has a terminal" : `${routes} routes`];
+  });
   add("registry", () => {
     const made = rebuild ? workspace.rebuild() : undefined;
     const problems = workspace.checkRegistry();

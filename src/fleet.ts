@@ -1,26 +1,25 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
-import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { resolve } from "node:path";
+import { activities } from "./agent/activities.ts";
+import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./agent/alerts.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
+import { type Attention, attention } from "./agent/attention.ts";
 import { audit } from "./agent/audit.ts";
-import { agentByCapability, assertAbove, assertPerson } from "./agent/caller.ts";
+import { agentByCapability, assertAbove, assertPerson, callingAgent } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
-import {
-  type ArchiveStep,
-  type Caller,
-  type Context,
-  catchUp,
-  type LaunchStep,
-  Registries,
-  withReader,
-  withWriter,
-} from "./agent/context.ts";
+import { type Caller, type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
 import { costOf } from "./agent/cost.ts";
-import { readFacts } from "./agent/facts.ts";
 import { findDriver } from "./agent/find-driver.ts";
 import { rebuildFrom } from "./agent/folders.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
-import { announcedServer, announceServer, httpToken, type ServerFact, withdrawServer } from "./agent/http-files.ts";
+import {
+  announcedServer,
+  announceServer,
+  httpToken,
+  loginLink,
+  type ServerFact,
+  withdrawServer,
+} from "./agent/http-files.ts";
 import {
   initScripts,
   logEvent,
@@ -30,80 +29,80 @@ import {
   snapshotRounds,
   watchSnapshot,
 } from "./agent/journal.ts";
-import { launchFailed } from "./agent/launch.ts";
+import { type ListOptions, list, show } from "./agent/list.ts";
 import { locate, resolveId } from "./agent/locate.ts";
+import { logOf, verifyLog } from "./agent/log-of.ts";
 import { Loop } from "./agent/loop.ts";
 import { Maskers } from "./agent/maskers.ts";
-import { closeIdle, closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
+import { closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
 import { Metrics } from "./agent/metrics.ts";
-import { hasEnded } from "./agent/observe.ts";
+import { type OpenOptions, open } from "./agent/open.ts";
 import { type Glance, glance, type Page, type PageOptions, readPage } from "./agent/page.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
-import { startWaiting } from "./agent/queue.ts";
-import { assertRun, type LogItem, type LogOf, type LogOptions, lookAt, readLog, readRaw } from "./agent/read.ts";
+import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./agent/read.ts";
 import { Readings } from "./agent/readings.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
-import { type Observed, reconcile } from "./agent/reconcile.ts";
-import { agentRow, listRecord, runRow, runSummary } from "./agent/record.ts";
-import { type FindingReport, type Peers, type ProgressReport, reportFinding, reportProgress } from "./agent/report.ts";
-import { type RestartOptions, restart } from "./agent/restart.ts";
-import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
+import { reconcile } from "./agent/reconcile.ts";
 import {
-  checkStart,
-  putTask,
-  type StartOptions,
-  start,
-  type TaskOptions,
-  taskFact,
-  wantsWorktree,
-} from "./agent/start.ts";
+  type FindingReport,
+  type Peers,
+  type ProgressReport,
+  type Reports,
+  recentReports,
+  reportFinding,
+  reportProgress,
+} from "./agent/report.ts";
+import { type RestartOptions, restart } from "./agent/restart.ts";
+import { type RunRecord, runRecord } from "./agent/run-record.ts";
+import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
+import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
+import { sync, watchSync } from "./agent/sync.ts";
+import { initSync } from "./agent/sync-init.ts";
 import { readTimeline, type Timeline } from "./agent/timeline.ts";
-import { trackedFiles } from "./agent/tracked.ts";
+import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
 import { Watch } from "./agent/watch.ts";
 import { watchRounds } from "./agent/watch-rounds.ts";
-import { findRepository, worktreeState } from "./agent/worktree.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
+import type { RouteStatus } from "./alert/state.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
-import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
-import { follow, type Progress } from "./core/progress.ts";
-import { iso } from "./core/time.ts";
-import type { ChildRecord, Guarantee, ListRecord, Message, Phase, Report, ShowRecord, TaskFact } from "./core/types.ts";
-import { layout, type RunPaths } from "./disk/layout.ts";
-import { readJson } from "./disk/replace.ts";
-import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
-import { type Activity, DRIVERS } from "./drivers/index.ts";
+import type { Progress } from "./core/progress.ts";
+import type { ListRecord, Message, Report, ShowRecord, TaskFact } from "./core/types.ts";
+import type { Activity } from "./drivers/index.ts";
 import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
-import { EmbeddedEngine } from "./journal/embedded-engine.ts";
 import type { Cursor, Stored } from "./journal/engine.ts";
 import type { JournalEvent } from "./journal/event.ts";
-import { type HealthRecord, health } from "./journal/health.ts";
+import type { HealthRecord } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
 import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
 import { resumeAll } from "./journal/pause.ts";
 import type { SnapshotReport } from "./journal/project.ts";
-import { fenced } from "./journal/term.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
-import { type Verified, verify } from "./log/verify.ts";
+import type { Verified } from "./log/verify.ts";
 import type { CostBy, CostRecord } from "./monitor/cost.ts";
 import type { Batch } from "./monitor/file-reader.ts";
+import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
-import type { RunRow } from "./registry/registry.ts";
+import { type SyncStatus, syncStatus } from "./sync/state.ts";
 
 export type { Archived } from "./agent/archive.ts";
+export { checkRun } from "./agent/check-run.ts";
 export type { CheckpointRecord } from "./agent/checkpoint.ts";
 export type { Caller } from "./agent/context.ts";
-export type { HouseRecord } from "./agent/house.ts";
+export type { HouseOptions, HouseRecord } from "./agent/house.ts";
 export type { ServerFact } from "./agent/http-files.ts";
+export type { OpenOptions } from "./agent/open.ts";
 export type { Glance, Page } from "./agent/page.ts";
 export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
+export type { RunRecord } from "./agent/run-record.ts";
+export type { WaitOptions } from "./agent/wait.ts";
 export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
@@ -111,33 +110,7 @@ export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
-
-export interface OpenOptions {
-  /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */
-  workspace?: string | undefined;
-  /** Make the workspace when there is none. */
-  make?: boolean;
-  /** Used as the workspace when the first choice cannot be written. */
-  fallbackDir?: string | undefined;
-  config?: ConfigInput;
-  cwd?: string;
-  env?: Readonly<Record<string, string | undefined>>;
-  onStep?: (step: LaunchStep | ArchiveStep) => void;
-}
-
-export interface RunRecord {
-  agent: AgentId;
-  task: string;
-  run: number;
-  phase: Phase;
-  log: string;
-  pid: number | null;
-  keeper_pid: number | null;
-  guarantee: Guarantee | null;
-  /** Things a person should know, such as little disk space. */
-  warning?: string;
-  error?: { code: string; message: string };
-}
+export type { SyncStatus } from "./sync/state.ts";
 
 export interface Followed {
   agent: AgentId;
@@ -148,67 +121,9 @@ export interface Followed {
   look(run: number): Glance;
 }
 
-export interface WaitOptions {
-  any?: boolean | undefined;
-  timeoutMs?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-const DAY_MS = 24 * 3600 * 1000;
-const RECONCILE_MS = 2000;
-
 export function openWorkspace(options: OpenOptions = {}): Workspace {
-  const cwd = options.cwd ?? process.cwd();
-  const env = { ...(options.env ?? process.env) } as NodeJS.ProcessEnv;
-  const query = { explicit: options.workspace, env, cwd };
-  // Before anything is made: a mistyped flag must not leave a workspace behind.
-  loadConfig({ env, flags: options.config ?? {} });
-  let root: string;
-  let usedFallback = false;
-  try {
-    root = options.make ? findOrMakeWorkspace(query) : findWorkspace(query);
-  } catch (error) {
-    const mayFallBack =
-      options.fallbackDir !== undefined &&
-      error instanceof MidwatchError &&
-      ["NOT_WRITABLE", "DISK_FULL"].includes(error.code);
-    if (!mayFallBack) throw error;
-    root = makeWorkspace(options.fallbackDir as string);
-    usedFallback = true;
-  }
-  const file = readJson(join(root, "..", "midwatch.config.json"));
-  if (file.reason !== undefined)
-    throw new MidwatchError("BAD_CONFIG", file.reason, { hint: "Mend or remove the file." });
-  const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
-  const paths = layout(root);
-  const engine = new EmbeddedEngine(paths);
-  return new Workspace(
-    {
-      layout: paths,
-      config,
-      env,
-      cwd,
-      registries: new Registries(paths),
-      drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
-      headings: (file.value as { headings?: unknown } | undefined)?.headings,
-      engine,
-      journal: fenced(engine),
-      onStep: options.onStep,
-    },
-    usedFallback,
-  );
-}
-
-/** What can be said before there is a workspace: is there such a driver, such a program, such a folder? */
-export async function checkRun(
-  options: StartOptions,
-  place: { cwd: string; env: Readonly<Record<string, string | undefined>> },
-): Promise<void> {
-  const name = options.driver ?? "command";
-  // One of midwatch.config.json is checked when the workspace, and so that file, is found.
-  const driver = DRIVERS.find((one) => one.name === name);
-  if (driver !== undefined) checkStart(options, driver, place.cwd, place.env as NodeJS.ProcessEnv);
-  if (wantsWorktree(options)) await findRepository(resolve(place.cwd, options.cwd ?? "."), place.env);
+  const { context, usedFallback } = open(options);
+  return new Workspace(context, usedFallback);
 }
 
 export class Workspace {
@@ -217,6 +132,7 @@ export class Workspace {
   readonly usedFallback: boolean;
   readonly #context: Context;
   readonly #borrowed: boolean;
+  readonly #files = new HeldFiles();
   #metrics: Metrics | undefined;
 
   constructor(context: Context, usedFallback = false, borrowed = false) {
@@ -234,14 +150,20 @@ export class Workspace {
     return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
   }
 
+  /** Who asks, as far as processes above us and the environment tell. */
+  caller(): Caller {
+    return { agent: callingAgent(this.#context) };
+  }
+
+  /** Where an agent works; undefined when there is no such agent. */
+  folderOf(agent: AgentId): string | undefined {
+    return locate(this.#context, agent).facts.intent?.cwd;
+  }
+
   async run(options: StartOptions): Promise<RunRecord> {
     const driver = await findDriver(this.#context, options.driver ?? "command");
     const started = await start(this.#context, driver, options);
-    return {
-      ...recordOf(started.row, started.task),
-      ...(started.warning === undefined ? {} : { warning: started.warning }),
-      ...(started.problem === undefined ? {} : { error: launchFailed(started).toJSON() }),
-    };
+    return runRecord(started, started.task);
   }
 
   async restart(id: string | undefined, options: RestartOptions = {}): Promise<RunRecord> {
@@ -249,11 +171,7 @@ export class Workspace {
     const agent = resolveId(this.#context, id);
     await reconcile(this.#context);
     const launched = await restart(this.#context, agent, options);
-    const { listed } = locate(this.#context, agent);
-    return {
-      ...recordOf(launched.row, listed.agent.task),
-      ...(launched.problem === undefined ? {} : { error: launchFailed(launched).toJSON() }),
-    };
+    return runRecord(launched, locate(this.#context, agent).listed.agent.task);
   }
 
   task(description: string, options: TaskOptions = {}): TaskFact {
@@ -278,6 +196,11 @@ export class Workspace {
     return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
   }
 
+  /** What the agents of a task reported lately, newest first. */
+  reports(task: TaskId, most: number): Reports {
+    return recentReports(this.#context, task, most);
+  }
+
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
   async send(id: string | undefined, text: string): Promise<Message> {
     const agent = resolveId(this.#context, id);
@@ -287,17 +210,8 @@ export class Workspace {
   }
 
   /** Until the message is consumed or has failed, no run can take it up any more, or the time is up. */
-  async delivered(message: Message, options: Omit<WaitOptions, "any"> = {}): Promise<Message> {
-    const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-    const readings = new Readings(this.#context);
-    for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
-      const over = hasEnded(locate(this.#context, message.agent).facts);
-      const all = await messagesOf(this.#context, message.agent, readings);
-      const now = all.find(({ id }) => id === message.id) ?? message;
-      const settled = now.state === "consumed" || now.state === "failed" || over;
-      if (settled || performance.now() >= deadline || options.signal?.aborted) return now;
-      await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
-    }
+  delivered(message: Message, options: Omit<WaitOptions, "any"> = {}): Promise<Message> {
+    return delivered(this.#context, message, options);
   }
 
   async messages(id?: string): Promise<Message[]> {
@@ -321,34 +235,25 @@ export class Workspace {
     return withReader(this.#context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
   }
 
+  /** Agents whose id begins so, for a shell that completes. Looks only; nothing is brought up to date. */
+  ids(prefix: string, most: number): AgentId[] {
+    return withReader(this.#context, (registry) => registry.findByPrefix(prefix, most));
+  }
+
   /** Newest first: those that live or ended within a day, or all. */
-  async list(options: { all?: boolean | undefined; task?: string | undefined } = {}): Promise<ListRecord[]> {
-    const found = await reconcile(this.#context);
-    const observed = new Map(found.map((one) => [`${one.agent}.${one.run}`, one]));
-    const listed = withReader(this.#context, (registry) =>
-      registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) }),
-    );
-    // Lost ones whose processes nobody can see from here, and what the registry could not be told yet.
-    const known = new Set(listed.map(({ agent }) => agent.id));
-    for (const { agent, facts, row } of found)
-      if (facts.intent && !known.has(agent) && !hasEnded(facts))
-        listed.push({ agent: agentRow(facts.intent), run: row });
-    const maskers = this.maskers();
-    return listed
-      .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
-      .filter(({ agent }) => options.task === undefined || agent.task === options.task)
-      .map((entry) => {
-        const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
-        // The watch's word is in the registry alone; facts do not hold it.
-        const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
-        return maskers.listed(listRecord({ ...entry, run }));
-      });
+  list(options: ListOptions = {}): Promise<ListRecord[]> {
+    return list(this.#context, options);
+  }
+
+  /** Who needs a person now; looks at the logs of all that live. */
+  attention(): Promise<Attention> {
+    return attention(this.#context);
   }
 
   async show(id?: string): Promise<ShowRecord> {
     const agent = resolveId(this.#context, id);
     const observed = await reconcile(this.#context);
-    return await this.#show(agent, observed);
+    return await show(this.#context, agent, observed);
   }
 
   /** What an agent changed in its worktree, against the commit it began with. */
@@ -356,61 +261,10 @@ export class Workspace {
     return diffWorktree(this.#context, resolveId(this.#context, id), options);
   }
 
-  async #show(agent: AgentId, observed: readonly Observed[]): Promise<ShowRecord> {
-    const { layout: paths } = this.#context;
-    const { listed, facts } = locate(this.#context, agent);
-    const { task } = listed.agent;
-    const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
-    const now = fresh ?? (facts.intent ? runRow(paths, task, agent, listed.run.run, facts, true) : listed.run);
-    const run = { ...now, verdict: listed.run.verdict };
-    const rows = withReader(this.#context, (registry) => registry.runsOf(agent));
-    const earlier = (row: RunRow): RunRow => {
-      const known = readFacts(paths.run(task, agent, row.run));
-      return known.intent ? runRow(paths, task, agent, row.run, known, false) : row;
-    };
-    return {
-      ...this.maskers().listed(listRecord({ agent: listed.agent, run })),
-      runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
-      files: trackedFiles(paths, { task, agent, run: run.run }),
-      cleanup_failures: facts.cleanup?.failures ?? [],
-      children: this.#below(agent, observed),
-      worktree: await worktreeState(this.#context, { task, agent, run: run.run }),
-    };
-  }
-
-  #below(agent: AgentId, observed: readonly Observed[]): ChildRecord[] {
-    return withReader(this.#context, (registry) => registry.children(agent)).map((listed) => {
-      const fresh = observed.find((one) => one.agent === listed.agent.id && one.run === listed.run.run)?.row;
-      const { phase, outcome, driver, role } = listRecord({ ...listed, run: fresh ?? listed.run });
-      return { agent: listed.agent.id, driver, role, phase, outcome, children: this.#below(listed.agent.id, observed) };
-    });
-  }
-
   /** Until all (or one) of the agents have ended. What has not when the time is up is returned as it is. */
   async wait(ids: readonly (string | undefined)[], options: WaitOptions = {}): Promise<ShowRecord[]> {
     const agents = ids.map((id) => resolveId(this.#context, id));
-    const paths = agents.map((agent) => locate(this.#context, agent).paths);
-    const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-    const readings = new Readings(this.#context);
-    let reconciled = Number.NEGATIVE_INFINITY;
-    let pause = 5;
-    for (;;) {
-      const ended = agents.filter((_, i) => hasEnded(readFacts(paths[i] as RunPaths)));
-      const enough = options.any ? ended.length > 0 : ended.length === agents.length;
-      if (enough || performance.now() >= deadline || options.signal?.aborted) {
-        const observed = await reconcile(this.#context);
-        return await Promise.all((options.any && enough ? ended : agents).map((agent) => this.#show(agent, observed)));
-      }
-      if (performance.now() - reconciled > RECONCILE_MS) {
-        const observed = await reconcile(this.#context); // A keeper killed while we wait is taken over.
-        await startWaiting(this.#context, observed);
-        await closeIdle(this.#context, observed, readings);
-        for (const agent of agents) locate(this.#context, agent); // A launch that was given up is not waited for.
-        reconciled = performance.now();
-      }
-      await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
-      pause = Math.min(pause * 1.5, 100);
-    }
+    return await wait(this.#context, agents, options);
   }
 
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
@@ -429,17 +283,8 @@ export class Workspace {
   }
 
   /** What the agent said and did, as its driver reads the lines. */
-  async *activities(id: string | undefined, options: LogOptions = {}, hide?: Maskers): AsyncGenerator<Activity> {
-    const { driver: name } = locate(this.#context, resolveId(this.#context, id)).listed.agent;
-    const driver = await findDriver(this.#context, name);
-    const reader = driver.reader();
-    for await (const item of this.log(id, options)) {
-      if (item.record?.type === "lifecycle") continue;
-      if (driver.json && item.record === undefined) continue;
-      const record = hide === undefined ? item.record : hide.record(item);
-      const bytes = hide?.line(item) ?? item.raw.bytes;
-      yield* reader.read(record?.data !== undefined && driver.json ? record.data : bytes.toString());
-    }
+  activities(id: string | undefined, options: LogOptions = {}, hide?: Maskers): AsyncGenerator<Activity> {
+    return activities(this.#context, resolveId(this.#context, id), options, hide);
   }
 
   /** Exactly the bytes the agent printed. */
@@ -487,17 +332,7 @@ export class Workspace {
     id: string | undefined,
     options: { run?: number | undefined; progress?: Progress } = {},
   ): Promise<Verified> {
-    const of = this.#logOf(id, options);
-    const { log, live } = lookAt(this.#context, of, of.run);
-    if (log === undefined)
-      throw new MidwatchError("NOT_FOUND_FILE", `The log of ${of.agent} is gone.`, {
-        hint: `midwatch show ${of.agent}`,
-      });
-    try {
-      return await follow(verify(log, log.end(live)), "checked", options.progress);
-    } finally {
-      log.close();
-    }
+    return await verifyLog(this.#context, this.#logOf(id, options), options.progress);
   }
 
   search(
@@ -520,18 +355,8 @@ export class Workspace {
     return await restore(this.#context, resolveId(this.#context, id), options.run, options.progress);
   }
 
-  #logOf(id: string | undefined, { run, stderr }: LogOptions): LogOf {
-    const { agent, run: newest } = locate(this.#context, resolveId(this.#context, id)).listed;
-    const of: LogOf = {
-      task: agent.task,
-      agent: agent.id,
-      run: run ?? newest.run,
-      newest: newest.run,
-      stderr: stderr ?? false,
-      json: agent.driver !== "command",
-    };
-    assertRun(this.#context, of);
-    return of;
+  #logOf(id: string | undefined, options: LogOptions): LogOf {
+    return logOf(this.#context, resolveId(this.#context, id), options);
   }
 
   /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
@@ -599,9 +424,9 @@ export class Workspace {
     return new Watch(this.#context);
   }
 
-  /** Again and again: each time the summaries that are new. */
-  async *watch(signal: AbortSignal): AsyncGenerator<AgentSummary> {
-    using rounds = watchRounds(this.#context);
+  /** Again and again: each time the summaries that are new. `tell` hears why no model is asked, where one is configured. */
+  async *watch(signal: AbortSignal, tell: (text: string) => void = () => undefined): AsyncGenerator<AgentSummary> {
+    using rounds = watchRounds(this.#context, tell);
     while (!signal.aborted) {
       yield* await rounds.next();
       await rounds.wait(signal);
@@ -633,7 +458,7 @@ export class Workspace {
 
   /** New whole lines of any file; the place is kept under a name when `commit` is called. */
   readFile(reader: string, path: string): Batch & { commit(): void } {
-    return readFile(this.#context, parseAgentId(reader), resolve(path));
+    return readFile(this.#context, this.#files, parseAgentId(reader), resolve(path));
   }
 
   /** Tokens and money of runs since then, also of those that were killed or lost. */
@@ -651,8 +476,50 @@ export class Workspace {
     return watchLeadership(this.#context.engine, signal);
   }
 
-  health(): Promise<HealthRecord> {
-    return health(this.#context.engine, this.#context.layout, this.#context.config);
+  async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
+    const record = await healthOf(this.#context);
+    const status = this.syncStatus() ?? null;
+    const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
+    return { ...record, state: worry ? "warning" : record.state, sync: status };
+  }
+
+  /** Exchanges events with the remote, once; retries and faults are in the status. */
+  async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    return await sync(this.#context, { tell: () => undefined, ...options });
+  }
+
+  /** Again and again; each time it was tried. */
+  async *watchSync(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
+    assertPerson(this.#context, "sync the journal");
+    yield* watchSync(this.#context, options);
+  }
+
+  /** Undefined when this workspace was never synced. */
+  syncStatus(): SyncStatus | undefined {
+    return syncStatus(this.#context.layout);
+  }
+
+  /** Sets up what sync needs: a repository, a remote, the base files. */
+  async initSync(tell: (text: string) => void): Promise<void> {
+    assertPerson(this.#context, "set up sync");
+    await initSync(this.#context, tell);
+  }
+
+  /** Sends one message on a route, at once. */
+  testAlert(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
+    assertPerson(this.#context, "send alerts");
+    return testAlert(this.#context, route, options);
+  }
+
+  /** How each route fares. */
+  alertStatus(): Promise<RouteStatus[]> {
+    return alertStatus(this.#context);
+  }
+
+  /** Throws BAD_CONFIG when `alerts` of the configuration cannot work. */
+  checkAlerts(): ReturnType<typeof checkAlerts> {
+    return checkAlerts(this.#context);
   }
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */
@@ -694,6 +561,11 @@ export class Workspace {
     return announcedServer(this.#context);
   }
 
+  /** A new link to the page of the server that runs; good once. */
+  loginLink(): Promise<string> {
+    return loginLink(this.#context);
+  }
+
   /** The agent whose capability this is. */
   agentOf(id: string, capability: string): AgentId | undefined {
     return agentByCapability(this.#context, id, capability);
@@ -721,6 +593,7 @@ export class Workspace {
   }
 
   close(): void {
+    this.#files[Symbol.dispose]();
     if (this.#borrowed) return;
     this.#context.registries.close();
     void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
@@ -738,15 +611,4 @@ export class Workspace {
     });
     return problems;
   }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** As it was when the keeper answered: a short agent may have ended since, and `wait` or `show` will tell. */
-function recordOf(row: RunRow, task: string): RunRecord {
-  const { agent, run, log, pid, keeper_pid, guarantee } = row;
-  const started = row.phase === "launch_failed" || pid === null ? "launch_failed" : "running";
-  return { agent, task, run, phase: row.queued ? "intended" : started, log, pid, keeper_pid, guarantee };
 }

@@ -72,7 +72,7 @@ export const requirements: Record<string, Requirement> = {
   "R-000.41": {
     text: "A writer retries transient errors, makes a missing folder again, and reports a full disk.",
   },
-  "R-000.42": { text: "deploy_headless_agent makes the log and get_agent_output reads it.", later: "doors" },
+  "R-000.42": { text: "deploy_headless_agent makes the log and get_agent_output reads it." },
   "R-000.43": {
     text: "Crash, full disk, large log, permissions and concurrent agents each have a test against the real system.",
   },
@@ -107,17 +107,15 @@ export const requirements: Record<string, Requirement> = {
   "R-001.19": { text: "Models, positions and reader have isolated tests." },
   "R-001.20": {
     text: "Seek, rotation check and persistence stay within their times for 100 agents and more.",
-    later: "watch",
   },
   "R-001.21": { text: "Summaries are kept as latest_summary.json and summary_history.jsonl." },
   "R-001.22": {
     text: "An LLM summary tells activity, status, confidence, reasons, tools, idle time and the recommended action.",
-    later: "watch",
   },
   "R-001.23": {
     text: "A summary is made from the new lines, the role, the task, the parent and the summary before.",
   },
-  "R-001.24": { text: "An LLM's structured answer is validated, with retries and backoff.", later: "watch" },
+  "R-001.24": { text: "An LLM's structured answer is validated, with retries and backoff." },
   "R-001.25": { text: "One loop watches all agents, and an error of one does not touch the others." },
   "R-001.26": { text: "Summaries are streamed by WebSocket.", later: "watch" },
   "R-001.27": { text: "The core of monitoring needs no outside service or package." },
@@ -127,7 +125,7 @@ export const requirements: Record<string, Requirement> = {
   "R-002.1": { text: "The registry holds the paths of prompt, log, progress, findings and deploy log of each agent." },
   "R-002.2": { text: "A stop ends the process, verifies that, and only then touches files." },
   "R-002.3": { text: "The report lists each file with what was done to it and each failure with its error." },
-  "R-002.4": { text: "kill_real_agent returns success, agent, session, reason, status and cleanup.", later: "doors" },
+  "R-002.4": { text: "kill_real_agent returns success, agent, session, reason, status and cleanup." },
   "R-002.5": { text: "Each file action is recorded, and a failure does not stop the rest." },
   "R-002.6": { text: "A file that is already missing is no failure." },
   "R-002.7": { text: "An agent without tracked files can still be stopped." },
@@ -187,7 +185,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-003.20": { text: "A checkpoint is kept per agent after each handled interaction." },
   "R-003.21": { text: "Health is shown from heartbeats, elections and errors." },
-  "R-003.22": { text: "Error events alert by mail or chat webhook.", later: "alerts" },
+  "R-003.22": { text: "Error events alert by mail or chat webhook." },
 
   // Stopping and cleanup
   "R-004.1": { text: "Archiving loses nothing: writers are proven gone first." },

@@ -10,6 +10,8 @@ export interface Brief {
   task: TaskFact;
   /** How midwatch is called from a shell. */
   midwatch: string;
+  /** It has midwatch's tools too. */
+  mcp: boolean;
 }
 
 const TEMPLATE = `{prompt}
@@ -18,7 +20,7 @@ const TEMPLATE = `{prompt}
 You are the agent {agent}{role} in a fleet that midwatch runs. Nobody watches your terminal: what you print is recorded.
 Task {task}: {description}
 {priority}{deliverables}{constraints}{files}
-Report what you do, from your shell, so that others can see it:
+Report what you do{tools}, so that others can see it:
   {midwatch} progress working "what you do now" --percent 40
   {midwatch} progress completed "what you have done"
   {midwatch} finding TYPE low|medium|high|critical "what others should know"
@@ -42,6 +44,9 @@ export function briefText(brief: Brief, template: string = TEMPLATE): string {
     files: list("Files to read first", task.files),
     labels: (task.labels ?? []).join(", "),
     midwatch: brief.midwatch,
+    tools: brief.mcp
+      ? " with the tools update_agent_progress and report_agent_finding of the MCP server midwatch, or from your shell"
+      : ", from your shell",
   };
   const whole = template.includes("{prompt}") ? template : `{prompt}\n\n${template}`;
   // One pass: what a prompt or a description contains is never taken for a placeholder.

@@ -13,11 +13,13 @@ import type { IntentFact, TaskFact } from "../core/types.ts";
 import { SECRETS } from "../disk/layout.ts";
 import type { Driver, PrivateFile } from "../drivers/driver.ts";
 import { withoutOuterRun } from "../process/environment.ts";
+import { midwatchWords } from "../process/self.ts";
 import { briefText } from "./brief.ts";
 import { capabilityHash } from "./caller.ts";
 import type { Context } from "./context.ts";
 import { assertCommand, findCommand } from "./find-command.ts";
 import { assertTakesMessages } from "./messages.ts";
+import { ownServer } from "./own-server.ts";
 
 export interface Composed {
   intent: IntentFact;
@@ -53,21 +55,25 @@ export function compose(
   }
   assertProgram(driver, env["PATH"] ?? context.env["PATH"] ?? "");
   const words = asked.prompt ?? "";
+  const mcp = driver.mcp && asked.mcp !== false ? [ownServer(context, asked.agent, capability)] : [];
   // A session that goes on knows its task already.
   const prompt = asked.resume
     ? words
-    : briefText({ ...asked, prompt: words, task, midwatch: midwatchCommand(context) }, template(context));
+    : briefText(
+        { ...asked, prompt: words, task, midwatch: midwatchCommand(context), mcp: mcp.length > 0 },
+        template(context),
+      );
   const launch = driver.launch({
     prompt,
     model: asked.model,
     permission: asked.permission,
     cwd: asked.cwd,
-    mcp: [],
+    mcp,
     resume: asked.resume ? asked.session : null,
     session: randomUUID(),
     interactive: asked.interactive,
     args: asked.args,
-    env: { ...context.env, ...env },
+    env: { ...withoutOuterRun(context.env), ...env },
     root: process.getuid?.() === 0,
     folder: context.layout.run(asked.task, asked.agent, asked.run).dir,
   });
@@ -134,5 +140,7 @@ function template(context: Context): string | undefined {
 /** How an agent calls midwatch from its shell. */
 export function midwatchCommand(context: Context): string {
   if (findCommand("midwatch", context.env["PATH"] ?? "") !== undefined) return "midwatch";
-  return [process.execPath, process.argv[1] ?? ""].map((part) => `'${part.replaceAll("'", "'\\''")}'`).join(" ");
+  return midwatchWords([])
+    .map((part) => `'${part.replaceAll("'", "'\\''")}'`)
+    .join(" ");
 }

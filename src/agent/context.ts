@@ -6,6 +6,7 @@ import type { AgentId } from "../core/ids.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
+import type { Thresholds } from "../monitor/rules.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -38,8 +39,14 @@ export interface Context {
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */
   readonly headings?: unknown;
-  /** The journal as readers see it: without what a leader wrote that had been followed. */
+  /** `alerts` of midwatch.config.json, as it is. */
+  readonly alerts?: unknown;
+  /** `rules` of midwatch.config.json, checked. */
+  readonly thresholds: Thresholds;
+  /** The journal as readers see it: without what a leader wrote that had been followed, with what other machines wrote. */
   readonly journal: EventLog;
+  /** The same, of this machine alone. */
+  readonly own: EventLog;
   /** What it stands on, with its registers. */
   readonly engine: Engine;
   /** Who asks, when the door knows it (over HTTP, by the bearer). Missing: found out from the processes above us, and the environment. */

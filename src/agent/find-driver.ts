@@ -5,6 +5,8 @@ import { DRIVERS, type Driver, declaredDriver, driverNamed, moduleDriver } from 
 import type { Context } from "./context.ts";
 import { findCommand } from "./find-command.ts";
 
+export const DRIVER_NAMES: readonly string[] = DRIVERS.map(({ name }) => name);
+
 export async function findDriver(context: Context, name: string): Promise<Driver> {
   const declared = declarations(context)[name];
   if (declared === undefined) return driverNamed(name);

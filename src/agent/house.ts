@@ -2,11 +2,14 @@
  * What `midwatch up` does. Only the leader does rounds; the others stand by and follow it at once when it ends, and after the time of
  * its lease when it hangs. Rounds do no harm when two overlap for a moment: each part does its work once.
  */
+import type { Alerts } from "../alert/alerts.ts";
 import { keepHealth } from "../journal/health.ts";
 import { Leader, leadership } from "../journal/leader.ts";
+import { openAlerts } from "./alerts.ts";
 import type { Context } from "./context.ts";
 import { snapshotRounds } from "./journal.ts";
 import { Loop, type Round } from "./loop.ts";
+import { syncRounds } from "./sync.ts";
 import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
@@ -18,6 +21,8 @@ export interface HouseOptions {
   once?: boolean;
   /** For a person, beside the records. */
   tell(text: string): void;
+  /** A person looks at it: without a configuration of alerts it rings. */
+  terminal?: boolean;
 }
 
 export interface HouseRecord extends Round {
@@ -32,18 +37,23 @@ function didSomething({ started, stopped, archived, deleted, problem }: Round): 
 }
 
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
-  if (options.once) return yield* once(context, options);
+  const { signal, tell, terminal = false } = options;
+  const alerts = openAlerts(context, { terminal, tell });
+  if (options.once) return yield* once(context, tell, alerts);
+  const alerting = new Beside(async () => alerts?.round());
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
-  using watch = watchRounds(context);
+  const syncing = new Beside(syncRounds(context, options));
+  using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
+    alerting.start(); // First: a round that fails is what people want to be told of.
     const done = await loop.round();
     await watch.next(loop.observed);
     rendering.start();
+    syncing.start();
     return done;
   };
   const { leader_ttl: ttlMs, pause } = context.config;
-  const { signal, tell } = options;
   const leader = new Leader(context.engine, { kind: "up", ttlMs, pause, tell, signal });
   let shown: number | null | undefined;
   try {
@@ -60,7 +70,8 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   } catch (error) {
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
-    await rendering.ended();
+    await alerts?.close();
+    await Promise.all([alerting.ended(), rendering.ended(), syncing.ended()]);
     await leader.close();
   }
 }
@@ -92,12 +103,18 @@ class Beside {
   }
 }
 
-async function* once(context: Context, { tell }: HouseOptions): AsyncGenerator<HouseRecord> {
+async function* once(
+  context: Context,
+  tell: HouseOptions["tell"],
+  alerts: Alerts | undefined,
+): AsyncGenerator<HouseRecord> {
   const { state, holder } = await leadership(context.engine);
   if (state === "held") tell(`${holder} leads and does the rounds.`);
   else {
     const done = await new Loop(context).round();
     await snapshotRounds(context)();
+    await alerts?.round();
+    await alerts?.idle();
     if (didSomething(done)) yield { ...done, term: null };
   }
 }

@@ -53,3 +53,21 @@ export function announcedServer({ layout }: Context): ServerFact | undefined {
   const lives = fact !== undefined && readProcess(fact.pid)?.start_ticks === fact.start_ticks;
   return lives && /^http:\/\/[^/]+$/.test(fact.url) ? fact : undefined;
 }
+
+/** A new link to the page, from the server that runs; good once. */
+export async function loginLink(context: Context): Promise<string> {
+  const none = (cause?: unknown): MidwatchError =>
+    new MidwatchError("NOT_FOUND_SERVER", "No server of this workspace answers.", { hint: "midwatch up", cause });
+  const server = announcedServer(context);
+  if (server === undefined) throw none();
+  let answer: { link?: string };
+  try {
+    const headers = { authorization: `Bearer ${httpToken(context)}` };
+    const asked = await fetch(`${server.url}/login`, { method: "POST", headers, signal: AbortSignal.timeout(5000) });
+    answer = (await asked.json()) as { link?: string };
+  } catch (error) {
+    throw none(error);
+  }
+  if (answer.link === undefined) throw none();
+  return answer.link;
+}

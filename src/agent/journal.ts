@@ -63,7 +63,7 @@ export function snapshot(
 }
 
 export async function* watchSnapshot(context: Context, signal: AbortSignal): AsyncGenerator<SnapshotReport> {
-  const change = new Change(context.layout.events);
+  const change = new Change(context.layout.events, context.layout.sync.state);
   const waker = new Waker(context.layout.root, signal);
   try {
     for (let first = true; !signal.aborted; first = false) {
@@ -78,7 +78,7 @@ export async function* watchSnapshot(context: Context, signal: AbortSignal): Asy
 
 /** A view that cannot be written becomes an `error` event, once; rendering rests until it can be written again. */
 export function snapshotRounds(context: Context): () => Promise<void> {
-  const change = new Change(context.layout.events);
+  const change = new Change(context.layout.events, context.layout.sync.state);
   let failing = false;
   return async () => {
     if (!change.seen() && !failing) return;

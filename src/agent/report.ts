@@ -1,6 +1,6 @@
 /** What agents say of themselves: progress and findings, as JSONL beside their log. Each report answers with what the peers said. */
 import { MidwatchError } from "../core/errors.ts";
-import { type AgentId, quote } from "../core/ids.ts";
+import { type AgentId, quote, type TaskId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
 import { makeFolder } from "../disk/inside.ts";
@@ -98,17 +98,28 @@ function write(
   audit(context, [{ type: kind === "progress" ? "progress" : "finding", actor: agent, agent, task, ...event }]);
   catchUp(context, (registry) => registry.putReport(agent, kind, report));
   writeView(context, task);
-  const others = withReader(context, (registry) => registry.list({ all: true, task }))
+  const { progress, findings } = recentReports(context, task, PEERS, agent);
+  return { peer_progress: progress, peer_findings: findings };
+}
+
+export interface Reports {
+  progress: ProgressReport[];
+  findings: FindingReport[];
+}
+
+/** What the agents of a task said lately, newest first; but for one of them. */
+export function recentReports(context: Context, task: TaskId, most: number, except?: AgentId): Reports {
+  const agents = withReader(context, (registry) => registry.list({ all: true, task }))
     .map((listed) => listed.agent.id)
-    .filter((id) => id !== agent);
+    .filter((id) => id !== except);
   const maskers = new Maskers(context);
   const lately = <T extends { timestamp: string }>(which: "progress" | "findings"): T[] =>
-    others
-      .flatMap((id) => lastReports<T>(context.layout.agent(task, id)[which], PEERS).map((one) => ({ id, one })))
+    agents
+      .flatMap((id) => lastReports<T>(context.layout.agent(task, id)[which], most).map((one) => ({ id, one })))
       .sort((a, b) => (a.one.timestamp < b.one.timestamp ? 1 : -1))
-      .slice(0, PEERS)
+      .slice(0, most)
       .map(({ id, one }) => maskers.ofAgent(id).value(one) as T);
-  return { peer_progress: lately("progress"), peer_findings: lately("findings") };
+  return { progress: lately("progress"), findings: lately("findings") };
 }
 
 /** Null where it cannot be asked for. */

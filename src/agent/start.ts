@@ -52,6 +52,8 @@ export interface StartOptions {
   branch?: string | undefined;
   /** What the agent said, turn by turn, goes to the journal when it has ended. */
   journal?: "turns" | undefined;
+  /** Give it midwatch's MCP server, where its CLI takes one. True unless told otherwise. */
+  mcp?: boolean | undefined;
 }
 
 const ID_TRIES = 5;
@@ -135,6 +137,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       grace_ms: config.grace,
       tier: config.tier,
       ...(options.journal === undefined ? {} : { journal: options.journal }),
+      ...(options.mcp === false ? { mcp: false } : {}),
     };
     const composed = compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {

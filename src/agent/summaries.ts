@@ -2,6 +2,7 @@
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { type Batch, readNewLines } from "../monitor/file-reader.ts";
+import type { HeldFiles } from "../monitor/held-files.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import type { CursorRow, Listed } from "../registry/registry.ts";
 import { type Context, withReader, withWriter } from "./context.ts";
@@ -70,7 +71,12 @@ export function positions(context: Context): Positions {
   };
 }
 
-export function readFile(context: Context, reader: AgentId, path: string): Batch & { commit(): void } {
-  const batch = readNewLines(reader, path, positions(context).get(reader, path));
+export function readFile(
+  context: Context,
+  files: HeldFiles,
+  reader: AgentId,
+  path: string,
+): Batch & { commit(): void } {
+  const batch = readNewLines(reader, path, positions(context).get(reader, path), files);
   return { ...batch, commit: () => positions(context).update([batch.cursor]) };
 }

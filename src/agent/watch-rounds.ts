@@ -6,6 +6,7 @@ import { ENDED_PHASES } from "../core/types.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import { type Context, withReader } from "./context.ts";
 import type { Observed } from "./reconcile.ts";
+import { SecondOpinions } from "./second-opinions.ts";
 import { Watch } from "./watch.ts";
 
 /** A watch is a resource of the kernel that others need too. */
@@ -18,13 +19,18 @@ export interface WatchRounds extends Disposable {
   wait(signal: AbortSignal): Promise<void>;
 }
 
-export function watchRounds(context: Context): WatchRounds {
+/** `tell` is for a person: what keeps a model from being asked. */
+export function watchRounds(context: Context, tell: (text: string) => void): WatchRounds {
   const { layout, config } = context;
-  const rounds = new Watch(context);
   const folders = new Map<string, FSWatcher>();
   const printed = new Set<AgentId>();
+  // What a model said is as good a reason to look as what the agent said.
+  const opinions = SecondOpinions.open(context, tell, ({ agent }) => printed.add(agent));
+  const rounds = new Watch(context, opinions);
   const seen = new Map<string, string>();
   let allAt = 0;
+  /** How long the last round took, when there is more to read at once. */
+  let behindMs: number | null = null;
 
   const follow = (): void => {
     const live = withReader(context, (registry) => registry.list());
@@ -57,16 +63,23 @@ export function watchRounds(context: Context): WatchRounds {
       if (due) follow();
       const only = due ? undefined : new Set(printed);
       printed.clear();
+      const begun = performance.now();
       const { summaries, more } = await rounds.round({ only, observed });
+      behindMs = more ? performance.now() - begun : null;
       allAt = more ? 0 : due ? performance.now() + config.watch_poll : allAt;
-      const news = summaries.filter(({ instance_id: agent, run, id }) => seen.get(`${agent}.${run}`) !== id);
-      for (const { instance_id: agent, run, id } of news) seen.set(`${agent}.${run}`, id);
-      return news;
+      return summaries.filter(({ instance_id: agent, run, id, second_opinion: opinion }) => {
+        const now = `${id} ${opinion?.at ?? ""}`;
+        const before = seen.get(`${agent}.${run}`);
+        seen.set(`${agent}.${run}`, now);
+        return before !== now;
+      });
     },
     async wait(signal) {
-      await sleep(GATHER_MS, undefined, { signal }).catch(() => undefined);
+      // A flood is followed without waiting, and yet takes no more than half of a core.
+      await sleep(Math.min(GATHER_MS, behindMs ?? GATHER_MS), undefined, { signal }).catch(() => undefined);
     },
     [Symbol.dispose]() {
+      opinions?.[Symbol.dispose]();
       for (const [folder, watcher] of folders) drop(folder, watcher);
     },
   };

@@ -8,18 +8,22 @@ import { setImmediate as breathe } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
+import type { Driver } from "../drivers/index.ts";
 import type { Log } from "../log/log.ts";
 import type { Facts as JudgedFacts } from "../monitor/judge.ts";
 import { RunReading, STREAM } from "../monitor/run-reading.ts";
-import { type AgentSummary, isNews, makeSummary, type Subject } from "../monitor/summary.ts";
+import { withOpinion } from "../monitor/second-opinion.ts";
+import { type AgentSummary, isNews, makeSummary, type Place, type Span, type Subject } from "../monitor/summary.ts";
 import type { Watching } from "../registry/watched.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
 import { hasLater, openRun } from "./open-run.ts";
+import { readOpinionState } from "./opinion-state.ts";
 import { type Observed, reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
 import { sessionBefore } from "./result.ts";
+import type { Candidate, SecondOpinions } from "./second-opinions.ts";
 import { Silence } from "./silence.ts";
 import { tellSummaries } from "./tell-summaries.ts";
 
@@ -33,8 +37,10 @@ const PLACES_KEPT = 16;
 
 interface Kept {
   subject: Subject;
+  /** Its task and its prompt. */
+  goal: string;
   reading: RunReading;
-  speaks: boolean;
+  driver: Driver;
   summary: AgentSummary | null;
   /** What the registry has. */
   stored: AgentSummary | null;
@@ -52,6 +58,8 @@ export interface WatchOptions {
   observed?: readonly Observed[] | undefined;
   /** Nobody looks again soon: look at silent processes twice now. */
   once?: boolean | undefined;
+  /** The time by the wall clock that silence is measured to: what would be said then if nothing happened until then. */
+  nowMs?: number | undefined;
 }
 
 export interface WatchRound {
@@ -68,18 +76,22 @@ export interface WatchRound {
 export class Watch {
   readonly #context: Context;
   readonly #kept = new Map<string, Kept>();
-  readonly #silence = new Silence();
+  readonly #silence: Silence;
   readonly #resting = new Map<string, number>();
+  readonly #opinions: SecondOpinions | undefined;
   #first = 0;
 
-  constructor(context: Context) {
+  /** With `opinions`, a model is asked too. */
+  constructor(context: Context, opinions?: SecondOpinions) {
     this.#context = context;
+    this.#silence = new Silence(context.thresholds);
+    this.#opinions = opinions;
   }
 
   async round(options: WatchOptions = {}): Promise<WatchRound> {
     const all = this.#candidates(options.observed ?? (await reconcile(this.#context)));
     const wanted = all.filter(({ agent }) => options.only === undefined || options.only.has(agent));
-    const nowMs = Date.now();
+    const nowMs = options.nowMs ?? Date.now();
     const processes = await this.#silence.look(wanted, nowMs, options.once ?? false);
     const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, failed: [] };
     const news: Kept[] = [];
@@ -107,6 +119,7 @@ export class Watch {
       }
     }
     await this.#store(news, done);
+    this.#opinions?.consider(wanted.flatMap((one) => this.#candidate(one)));
     if (options.only === undefined) this.#forget(all);
     return done;
   }
@@ -145,15 +158,19 @@ export class Watch {
       summary: (registry.watched.summary(agent, run)?.data ?? null) as AgentSummary | null,
       goal: registry.task(task)?.description ?? "",
     }));
-    const assigned = [goal, intent.prompt ?? ""].filter((text, i, both) => text !== "" && both.indexOf(text) === i);
+    const assigned = [goal, intent.prompt ?? ""]
+      .filter((text, i, both) => text !== "" && both.indexOf(text) === i)
+      .join("\n");
     const { role, parent, name, model } = intent;
     const before = sessionBefore(this.#context, { task, agent, run }, facts);
-    const reading = new RunReading({ agent, run, driver, task: assigned.join("\n"), before });
+    const { thresholds } = this.#context;
+    const reading = new RunReading({ agent, run, driver, task: assigned, before, thresholds });
     const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
     const kept: Kept = {
       subject,
+      goal: assigned,
       reading,
-      speaks: driver.json,
+      driver,
       summary,
       stored: summary,
       storedOffset: cursor?.offset,
@@ -181,7 +198,7 @@ export class Watch {
       const now = statSync(kept.file.path, { throwIfNoEntry: false });
       if (now?.ino === kept.file.ino && now.size === kept.file.size) return false;
     }
-    const opened = openRun(this.#context, { task, agent, run }, kept.speaks);
+    const opened = openRun(this.#context, { task, agent, run }, kept.driver.json);
     if (opened === undefined) return false;
     const { log, path } = opened;
     try {
@@ -209,37 +226,41 @@ export class Watch {
       startedMs: timeOf(row.started_at),
       lastOutputMs: timeOf(row.last_output_at),
       hold: row.hold,
-      speaks: kept.speaks,
+      speaks: kept.driver.json,
       process: now.process,
     };
     const stream = kept.reading.result;
     const ended = one.facts.cleanup?.result;
+    const { llm_provider: provider, llm_every: everyMs } = this.#context.config;
     let log: Log | undefined;
+    const bytes = (place: Place): Span => {
+      const key = `${place.from}-${place.to}`;
+      const known = kept.places.get(key);
+      if (known !== undefined) return known;
+      log ??= openRun(this.#context, one, kept.driver.json)?.log;
+      const end = kept.reading.cursor.offset;
+      const found = {
+        start: log?.atLine(Math.max(0, place.from - 1), end).offset ?? 0,
+        end: log?.atLine(place.to, end).offset ?? 0,
+      };
+      if (kept.places.size >= PLACES_KEPT) kept.places.clear();
+      kept.places.set(key, found);
+      return found;
+    };
     try {
-      return makeSummary({
+      const summary = makeSummary({
         subject: kept.subject,
         facts,
         judgement: kept.reading.judge.verdict(facts),
         recent: kept.reading.recent,
         result: ended ? { ...stream, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : stream,
         cursor: kept.reading.cursor,
-        bytes: (place) => {
-          const key = `${place.from}-${place.to}`;
-          const known = kept.places.get(key);
-          if (known !== undefined) return known;
-          log ??= openRun(this.#context, one, kept.speaks)?.log;
-          const end = kept.reading.cursor.offset;
-          const found = {
-            start: log?.atLine(Math.max(0, place.from - 1), end).offset ?? 0,
-            end: log?.atLine(place.to, end).offset ?? 0,
-          };
-          if (kept.places.size >= PLACES_KEPT) kept.places.clear();
-          kept.places.set(key, found);
-          return found;
-        },
+        bytes,
         previous: kept.summary,
         final: !now.more && ENDED_PHASES.includes(row.phase),
       });
+      if (provider === "off" || row.outcome !== null) return summary;
+      return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes });
     } finally {
       log?.close();
     }
@@ -262,8 +283,16 @@ export class Watch {
     );
   }
 
+  #candidate({ task, agent, run, row }: Observed): Candidate[] {
+    const kept = this.#kept.get(keyOf({ agent, run }));
+    if (kept === undefined || kept.summary === null || row.outcome !== null) return [];
+    const { summary, driver, goal } = kept;
+    return [{ task, agent, run, summary, driver, goal, startedMs: timeOf(row.started_at) ?? Date.now() }];
+  }
+
   #forget(all: readonly Observed[]): void {
     const keys = new Set(all.map(keyOf));
+    this.#silence.keep(keys);
     for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
     for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
   }

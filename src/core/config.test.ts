@@ -41,6 +41,17 @@ describe("config", () => {
       leader_ttl: 10_000,
       pause: "auto",
       watch_poll: 12_000,
+      llm_provider: "off",
+      llm_base_url: "",
+      llm_model: "claude-haiku-4-5",
+      llm_key_env: "",
+      llm_key_file: "",
+      llm_every: 300_000,
+      llm_tokens_per_hour: 40_000,
+      llm_timeout: 30_000,
+      sync_remote: "",
+      sync_branch: "midwatch-journal",
+      sync_every: 30_000,
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",
@@ -75,6 +86,7 @@ describe("config", () => {
       MIDWATCH_RUN: "1",
       MIDWATCH_NONCE: "0",
       MIDWATCH_KEEPER: "k",
+      MIDWATCH_WATCHBENCH: "/data",
     };
     expect(loadConfig({ env: { ...env, MIDWATCH_GRACE: "" }, file: { $schema: "x" } })).toEqual(loadConfig());
   });
@@ -93,6 +105,26 @@ describe("config", () => {
     for (const flags of [{ disk_floor: "100M" }, { disk_refuse: "500M" }, { disk_warn: "1M" }]) {
       expect(refusal(() => loadConfig({ flags })).exitCode).toBe(2);
     }
+  });
+
+  it("reads llm as an object, and never repeats a key that was put in the wrong place", () => {
+    const file = { llm: { provider: "anthropic", every: "10m" } };
+    const config = loadConfig({ file, env: { MIDWATCH_LLM_MODEL: "other" } });
+    expect([config.llm_provider, config.llm_every, config.llm_model]).toEqual(["anthropic", 600_000, "other"]);
+    expect(refusal(() => loadConfig({ file: { llm: { modle: "x" } } })).hint).toBe("Did you mean llm_model?");
+    expect(refusal(() => loadConfig({ file: { llm: "anthropic" } })).message).toContain("not an object");
+    const key = "sk-ant-api03-abcdefghijklmnop";
+    for (const llm of [
+      { key_env: key },
+      { key },
+      { base_url: `https://me:${key}@host/v1` },
+      { base_url: `https://host/v1?key=${key}` },
+      { provider: key },
+      { timeout: key },
+    ])
+      expect(JSON.stringify(refusal(() => loadConfig({ file: { llm } })))).not.toContain(key);
+    const env = { MIDWATCH_LLM_KEY: key };
+    expect(JSON.stringify(refusal(() => loadConfig({ env })))).not.toContain(key);
   });
 
   it("R-004.10: knows the CLEANUP_ variables", () => {

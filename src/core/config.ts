@@ -5,9 +5,10 @@
 import { z } from "zod";
 import { parseDuration } from "./duration.ts";
 import { MidwatchError } from "./errors.ts";
+import { maskText } from "./mask.ts";
 import { nearest } from "./nearest.ts";
 import { formatSize, parseSize } from "./size.ts";
-import type { DiskPolicy, LimitPolicy, PausePolicy, SyncMode, Tier } from "./types.ts";
+import type { DiskPolicy, LimitPolicy, LlmProvider, PausePolicy, SyncMode, Tier } from "./types.ts";
 
 /** Sizes are in bytes and durations in milliseconds once parsed. */
 export interface Config {
@@ -41,6 +42,17 @@ export interface Config {
   readonly leader_ttl: number;
   readonly pause: PausePolicy;
   readonly watch_poll: number;
+  readonly llm_provider: LlmProvider;
+  readonly llm_base_url: string;
+  readonly llm_model: string;
+  readonly llm_key_env: string;
+  readonly llm_key_file: string;
+  readonly llm_every: number;
+  readonly llm_tokens_per_hour: number;
+  readonly llm_timeout: number;
+  readonly sync_remote: string;
+  readonly sync_branch: string;
+  readonly sync_every: number;
 }
 
 export type ConfigKey = keyof Config;
@@ -142,6 +154,43 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     default: "12s",
     about: "How often the watch looks at each agent; one that prints is looked at within a second",
   },
+  llm_provider: {
+    kind: ["off", "anthropic", "openai-compatible"],
+    default: "off",
+    about: "Who gives the watch a second opinion (second-opinion.md)",
+  },
+  llm_base_url: { kind: "text", default: "", about: "Address of its API; empty is that of the provider itself" },
+  llm_model: { kind: "text", default: "claude-haiku-4-5", about: "Model that is asked" },
+  llm_key_env: {
+    kind: "text",
+    default: "",
+    about:
+      "Name of the variable that holds the key; empty is `ANTHROPIC_API_KEY` for anthropic and no key for the other",
+  },
+  llm_key_file: { kind: "text", default: "", about: "File that holds the key, instead of a variable" },
+  llm_every: {
+    kind: "duration",
+    default: "300s",
+    about: "How often an agent that prints is asked about; a change of its verdict is asked about at once",
+  },
+  llm_tokens_per_hour: {
+    kind: "count",
+    default: 40_000,
+    about: "Tokens, sent and received, that one agent may cost in any hour",
+  },
+  llm_timeout: { kind: "duration", default: "30s", about: "Time that an answer may take" },
+  sync_remote: {
+    kind: "text",
+    default: "",
+    about:
+      "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
+  },
+  sync_branch: {
+    kind: "text",
+    default: "midwatch-journal",
+    about: "The branch there that holds the journal and nothing else",
+  },
+  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
 };
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];
@@ -154,6 +203,7 @@ const RUNTIME_VARIABLES: readonly string[] = [
   "MIDWATCH_NONCE",
   "MIDWATCH_CAPABILITY",
   "MIDWATCH_KEEPER",
+  "MIDWATCH_WATCHBENCH",
 ];
 
 /** The seed's names (R-004.10). Three have no effect, each for the reason given; they are accepted so that old setups start. */
@@ -220,12 +270,13 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     const source = merged.get(key);
     const parsed = configValue(key).safeParse(source?.value);
     if (!parsed.success) {
-      const problem = parsed.error.issues[0]?.message ?? "not valid";
+      // A key that was put in the wrong place is not repeated.
+      const problem = maskText(parsed.error.issues[0]?.message ?? "not valid");
       throw new MidwatchError("BAD_CONFIG", `${source?.from}: ${problem}`, { hint: configHint(key) });
     }
     config[key] = parsed.data;
   }
-  return Object.freeze(checkOrder(config as unknown as Config));
+  return Object.freeze(checkLlm(checkOrder(config as unknown as Config)));
 }
 
 function fileEntries(file: unknown): [string, unknown][] {
@@ -236,12 +287,23 @@ function fileEntries(file: unknown): [string, unknown][] {
     });
   }
   // "$schema" lets editors complete the names; the others are objects, read where they are used.
-  const entries = Object.entries(file).filter(([key]) => !["$schema", "drivers", "headings"].includes(key));
+  const entries = Object.entries(file)
+    .filter(([key]) => !["$schema", "drivers", "headings", "rules", "alerts"].includes(key))
+    .flatMap(([key, value]) => (key === "llm" ? llmEntries(value) : [[key, value] as [string, unknown]]));
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
       unknown(`${JSON.stringify(key)} in midwatch.config.json`, key, CONFIG_KEYS);
   }
   return entries;
+}
+
+/** `"llm": {"model": "x"}` is `"llm_model": "x"`. */
+function llmEntries(given: unknown): [string, unknown][] {
+  if (typeof given === "object" && given !== null && !Array.isArray(given))
+    return Object.entries(given).map(([key, value]) => [`llm_${key}`, value]);
+  throw new MidwatchError("BAD_CONFIG", "llm in midwatch.config.json is not an object.", {
+    hint: 'Write it as {"llm": {"provider": "anthropic"}}.',
+  });
 }
 
 function envEntries(env: Readonly<Record<string, string | undefined>>): [string, string, string][] {
@@ -293,6 +355,28 @@ function checkOrder(config: Config): Config {
   );
 }
 
+/** Neither message repeats the value: it may be the key itself, put in the wrong place. */
+function checkLlm(config: Config): Config {
+  const { llm_base_url: url, llm_key_env: name } = config;
+  if (name !== "" && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    throw new MidwatchError("BAD_CONFIG", "llm_key_env does not hold the name of a variable.", {
+      hint: "Put the key into a variable and its name here, or name a file by llm_key_file. A key never goes into the configuration.",
+    });
+  }
+  if (url !== "" && !isApiAddress(url)) {
+    throw new MidwatchError("BAD_CONFIG", "llm_base_url is no address of an API.", {
+      hint: "Write it as https://host/v1, without a name, a password or a query.",
+    });
+  }
+  return config;
+}
+
+function isApiAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !["http:", "https:"].includes(url.protocol)) return false;
+  return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+}
+
 /** MIDWATCH_DISK_WARN for disk_warn. */
 function envName(key: ConfigKey): string {
   return `MIDWATCH_${key.toUpperCase()}`;
@@ -326,12 +410,13 @@ ${rows.join("\n")}
 A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
 number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
 
-Two names hold objects: \`drivers\` (drivers.md) and \`headings\` (journal.md).
+Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md) and \`alerts\` (alerts.md). Names that begin with
+\`llm_\` may be written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
 
 ## Variables of a run
 
-${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts. They
-are not configuration.
+${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts and
+what \`npm run bench:watch\` measures. They are not configuration.
 
 ## Older names
 

@@ -6,11 +6,14 @@ import { MidwatchError } from "./errors.ts";
 
 export type AgentId = string & { readonly __id: "agent" };
 export type TaskId = string & { readonly __id: "task" };
+/** A workspace as the others know it, when the journal is synced. */
+export type OriginId = string & { readonly __id: "origin" };
 
 /** Bytes of randomness; injected so that tests can fix the ids. */
 export type Random = (bytes: number) => Uint8Array;
 
 export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const ORIGIN_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
 export const NONCE: RegExp = /^[0-9a-f]{32}$/;
 
@@ -30,6 +33,16 @@ export function newTaskId(nowMs: number = Date.now(), random: Random = randomByt
   return `TASK-${date}-${time}-${hex(random(4))}` as TaskId;
 }
 
+/** `<host>-6hex`: a name that people recognise and no other workspace has. */
+export function newOriginId(host: string, random: Random = randomBytes): OriginId {
+  const name = host
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+/, "")
+    .slice(0, PREFIX_MAX);
+  return `${name === "" ? "host" : name.replace(/-+$/, "")}-${hex(random(3))}` as OriginId;
+}
+
 /** 32 hex digits that mark every process of one run. */
 export function newNonce(random: Random = randomBytes): string {
   return hex(random(16));
@@ -37,9 +50,16 @@ export function newNonce(random: Random = randomBytes): string {
 
 /** An id that sorts by time: 48 bits of ms, version 7, the rest as in a random one (Node keeps a pool for those: it is quick). */
 export function uuidv7(nowMs: number = Date.now()): string {
-  const ms = nowMs.toString(16).padStart(12, "0");
-  const random = randomUUID();
-  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${random.slice(15)}`;
+  if (nowMs !== prefix.ms) prefix = { ms: nowMs, text: timePart(nowMs) };
+  return prefix.text + randomUUID().slice(15);
+}
+
+/** Many ids share their millisecond. */
+let prefix = { ms: -1, text: "" };
+
+function timePart(ms: number): string {
+  const digits = ms.toString(16).padStart(12, "0");
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
 }
 
 /**
@@ -101,6 +121,10 @@ export function isAgentId(text: unknown): text is AgentId {
 
 export function isTaskId(text: unknown): text is TaskId {
   return typeof text === "string" && TASK_ID.test(text);
+}
+
+export function isOriginId(text: unknown): text is OriginId {
+  return typeof text === "string" && ORIGIN_ID.test(text);
 }
 
 /** A run number: 1, 2, 3 ... */

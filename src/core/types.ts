@@ -26,6 +26,8 @@ export type Tier = "auto" | "subreaper";
 export type Permission = "ask" | "edit" | "all" | "plan";
 /** When work goes on that a write error paused: by itself, or when a person says so. */
 export type PausePolicy = "auto" | "manual";
+/** Who gives the watch a second opinion. */
+export type LlmProvider = "off" | "anthropic" | "openai-compatible";
 /** What happens when a limit of a run is passed. */
 export type LimitPolicy = "stop" | "interrupt" | "notify";
 /** What follows an alert of the watch; telling is always done. */
@@ -315,6 +317,8 @@ export interface IntentFact {
   tier: Tier;
   /** What it said goes to the journal when it has ended. */
   journal?: "turns";
+  /** False: it is not given midwatch's MCP server. */
+  mcp?: false;
 }
 
 interface GitOrigin {

@@ -3,7 +3,7 @@
  * so no text from outside ever becomes part of one. All are absolute.
  */
 import { join } from "node:path";
-import type { AgentId, TaskId } from "../core/ids.ts";
+import type { AgentId, OriginId, TaskId } from "../core/ids.ts";
 import { isAgentId, parseRegisterKey } from "../core/ids.ts";
 
 /** In a run's folder. */
@@ -20,6 +20,11 @@ export interface Layout {
   /** How far the snapshot has come; made again from events.log when it is missing. */
   snapshotState: string;
   snapshotLock: string;
+  /** A view of what is not at the remote yet. */
+  eventsOffline: string;
+  sync: SyncPaths;
+  /** Alerts that could not be delivered. */
+  deadAlerts: string;
   /** Of the project, beside the workspace. */
   scripts: string;
   leases: string;
@@ -41,6 +46,22 @@ export interface Layout {
   task(task: TaskId): TaskPaths;
   agent(task: TaskId, agent: AgentId): AgentPaths;
   run(task: TaskId, agent: AgentId, run: number): RunPaths;
+}
+
+/** Of `midwatch sync`; a workspace that was never synced has no such folder. */
+interface SyncPaths {
+  dir: string;
+  /** The name under which this workspace's events go out. */
+  origin: string;
+  /** One file for each origin, this one's too; they only grow. */
+  events: string;
+  file(origin: OriginId): string;
+  /** A bare repository of ours; made again when it is missing. */
+  git: string;
+  /** How the last sync went. */
+  state: string;
+  exportLock: string;
+  roundLock: string;
 }
 
 interface TaskPaths {
@@ -67,6 +88,8 @@ interface AgentPaths {
   summaries: string;
   latestSummary: string;
   summaryHistory: string;
+  /** What a model said last, how far it was given the log, and what it cost in the last hour. */
+  secondOpinion: string;
   /** `runs/<agent>`; one numbered folder for each run. */
   runs: string;
   /** What its worktree was made from. */
@@ -117,6 +140,9 @@ export function layout(root: string): Layout {
     archive: join(root, "archive.md"),
     snapshotState: join(root, "snapshot.state"),
     snapshotLock: join(root, "snapshot.lock"),
+    eventsOffline: join(root, "events.offline.log"),
+    sync: syncPaths(join(root, "sync")),
+    deadAlerts: join(root, "alerts.dead.jsonl"),
     scripts: join(root, "..", "scripts"),
     leases: join(root, "leases"),
     httpToken: join(root, "http-token"),
@@ -138,6 +164,20 @@ export function parseActiveMark(name: string): { agent: AgentId; run: number } |
   const match = /^([^.]+)\.([1-9]\d{0,8})$/.exec(name);
   const agent = match?.[1];
   return isAgentId(agent) ? { agent, run: Number(match?.[2]) } : undefined;
+}
+
+function syncPaths(dir: string): SyncPaths {
+  const events = join(dir, "events");
+  return {
+    dir,
+    origin: join(dir, "origin.json"),
+    events,
+    file: (origin) => join(events, `${origin}.jsonl`),
+    git: join(dir, "git"),
+    state: join(dir, "state.json"),
+    exportLock: join(dir, "export.lock"),
+    roundLock: join(dir, "round.lock"),
+  };
 }
 
 function taskPaths(dir: string): TaskPaths {
@@ -165,6 +205,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     summaries: join(dir, "summaries", agent),
     latestSummary: join(dir, "summaries", agent, "latest_summary.json"),
     summaryHistory: join(dir, "summaries", agent, "summary_history.jsonl"),
+    secondOpinion: join(dir, "summaries", agent, "second_opinion.json"),
     runs: join(dir, "runs", agent),
     worktree: join(dir, "runs", agent, "worktree.json"),
   };

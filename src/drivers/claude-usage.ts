@@ -20,6 +20,9 @@ export interface UsageMeter {
   session(): SessionUse | null;
 }
 
+/** The lines of one message come close together, those of sub-agents between them: older ones are not met again, and a run may last days. */
+const OPEN_MOST = 256;
+
 const NOTHING: SessionUse = { tokens: NO_TOKENS, cost_usd: null };
 
 export function claudeUsage(before: SessionUse | null): UsageMeter {
@@ -54,6 +57,8 @@ export function claudeUsage(before: SessionUse | null): UsageMeter {
       const fresh = id !== null && earlier === undefined;
       if (id === null || (earlier !== undefined && sizeOf(usage) <= sizeOf(earlier))) return { fresh, tokens: null };
       open.set(key, usage);
+      const [oldest] = open.size > OPEN_MOST ? open.keys() : [];
+      if (oldest !== undefined) open.delete(oldest);
       estimate = addTokens(estimate, subtractTokens(usage, earlier ?? NO_TOKENS));
       return { fresh, tokens: total() };
     },

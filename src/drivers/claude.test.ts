@@ -59,17 +59,23 @@ describe("claude launch", () => {
     expect(claude.launch(request({ permission: "plan" })).argv).toContain("plan");
   });
 
-  it("puts servers into a private file, so that no token is in argv or env", () => {
+  it("puts servers into a private file: no token is in argv, and that of a remote one only in the environment", () => {
     const launch = claude.launch(request({ mcp: [REMOTE, LOCAL] }));
-    expect(JSON.stringify([launch.argv, launch.env])).not.toMatch(/secret/);
+    expect(launch.argv.join(" ")).not.toMatch(/secret/);
+    expect(launch.env["MCP_BEARER_FLEET"]).toBe("secret-token-1");
     expect(launch.argv).toContain("--mcp-config=/run/folder/mcp.json");
     expect(launch.argv).toContain("--allowedTools=mcp__fleet,mcp__demo");
     expect(launch.env).toMatchObject({ MCP_CONNECTION_NONBLOCKING: "0" });
     expect(launch.files.map(({ name }) => name)).toEqual(["mcp.json"]);
     expect(JSON.parse(launch.files[0]?.content ?? "")).toEqual({
       mcpServers: {
-        fleet: { type: "http", url: REMOTE.at.url, headers: { Authorization: "Bearer secret-token-1" } },
-        demo: { type: "stdio", ...LOCAL.at },
+        fleet: {
+          type: "http",
+          url: REMOTE.at.url,
+          headers: { Authorization: `Bearer ${"$"}{MCP_BEARER_FLEET}` },
+          alwaysLoad: true,
+        },
+        demo: { type: "stdio", ...LOCAL.at, alwaysLoad: true },
       },
     });
   });

@@ -94,11 +94,13 @@ function launch(request: LaunchRequest): Launch {
   // As root it refuses to skip permissions unless it is told that this machine is a sandbox.
   if (permission === "all" && request.root) env["IS_SANDBOX"] = "1";
   if (mcp.length > 0) {
-    argv.push("--strict-mcp-config", `--mcp-config=${join(request.folder, MCP_FILE)}`);
+    // Beside the servers that the user has configured.
+    argv.push(`--mcp-config=${join(request.folder, MCP_FILE)}`);
     argv.push(`--allowedTools=${mcp.map(({ name }) => `mcp__${name}`).join(",")}`);
     // Without these the first request goes out before a slow server's tools are there.
     env["MCP_CONNECTION_NONBLOCKING"] = "0";
     env["MCP_CONNECT_TIMEOUT_MS"] = "30000";
+    for (const { name, at } of mcp) if ("url" in at) env[bearerVariable(name)] = at.bearer;
   }
   return {
     argv: [...argv, ...request.args],
@@ -109,13 +111,21 @@ function launch(request: LaunchRequest): Launch {
   };
 }
 
+/** Its tools are there from the first turn on, not behind a search. */
+const ALWAYS = { alwaysLoad: true };
+
+/** The file names the variable; the CLI puts in what the environment has. */
+function bearerVariable(name: string): string {
+  return `MCP_BEARER_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
 function servers(mcp: readonly McpServer[]): Record<string, unknown> {
   return Object.fromEntries(
     mcp.map(({ name, at }) => [
       name,
       "url" in at
-        ? { type: "http", url: at.url, headers: { Authorization: `Bearer ${at.bearer}` } }
-        : { type: "stdio", ...at },
+        ? { type: "http", url: at.url, headers: { Authorization: `Bearer \${${bearerVariable(name)}}` }, ...ALWAYS }
+        : { type: "stdio", ...at, ...ALWAYS },
     ]),
   );
 }

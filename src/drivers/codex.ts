@@ -114,7 +114,13 @@ function serverOptions({ name, at }: McpServer, outer: LaunchRequest["env"], env
     env[variable] = value;
   };
   // Required: a server that does not start fails the run, instead of a run without its tools. Approved: the caller gave it for use.
-  const always = [...option("required", true), ...option("default_tools_approval_mode", "approve")];
+  const always = [
+    ...option("required", true),
+    ...option("default_tools_approval_mode", "approve"),
+    // A busy machine may take longer than its 10 seconds to start a server.
+    ...option("startup_timeout_sec", 60),
+    ...option("tool_timeout_sec", 120),
+  ];
   if ("url" in at) {
     const variable = `MCP_BEARER_${name.toUpperCase().replaceAll("-", "_")}`;
     give(variable, at.bearer);

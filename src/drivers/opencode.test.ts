@@ -66,8 +66,15 @@ describe("opencode launch", () => {
           headers: { Authorization: "Bearer secret-token-1" },
           oauth: false,
           enabled: true,
+          timeout: 60_000,
         },
-        demo: { type: "local", command: ["node", "server.mjs"], environment: LOCAL.at.env, enabled: true },
+        demo: {
+          type: "local",
+          command: ["node", "server.mjs"],
+          environment: LOCAL.at.env,
+          enabled: true,
+          timeout: 60_000,
+        },
       },
     });
   });

@@ -30,6 +30,8 @@ const FLAGS: Readonly<Record<Permission, readonly string[]>> = {
 };
 
 const CONFIG = "OPENCODE_CONFIG_CONTENT";
+/** To start a server and to list its tools; 5 seconds are too few on a busy machine. */
+const TIMEOUT_MS = 60_000;
 const NOT_PERMITTED = /rejected permission|rule which prevents/i;
 
 export const opencode: Driver = {
@@ -130,8 +132,9 @@ function servers(mcp: readonly McpServer[]): Record<string, unknown> {
             headers: { Authorization: `Bearer ${at.bearer}` },
             oauth: false,
             enabled: true,
+            timeout: TIMEOUT_MS,
           }
-        : { type: "local", command: [at.command, ...at.args], environment: at.env, enabled: true },
+        : { type: "local", command: [at.command, ...at.args], environment: at.env, enabled: true, timeout: TIMEOUT_MS },
     ]),
   );
 }

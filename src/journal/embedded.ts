@@ -71,6 +71,7 @@ export class EmbeddedLog implements EventLog {
   }
 
   async holds(cursor: Cursor): Promise<boolean> {
+    if (!CURSOR.test(cursor)) return false;
     const source = FileSource.open(this.#path);
     try {
       return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
@@ -153,8 +154,10 @@ function idsBefore(source: FileSource, offset: number): RecentIds {
   return new RecentIds({ bytes, ids });
 }
 
+const CURSOR = /^\d{1,15}$/;
+
 function offsetOf(cursor: Cursor): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  if (CURSOR.test(cursor)) return Number(cursor);
   throw new MidwatchError("USAGE", `${quote(cursor)} is not a cursor of this journal.`, {
     hint: "A cursor is what an earlier read gave.",
   });

@@ -50,7 +50,7 @@ export interface EventLog {
   read(options?: ReadOptions): AsyncGenerator<Stored | BadLine>;
   /** Where about this many lines before the end begin; undefined for the beginning. */
   tail(lines: number): Promise<Cursor | undefined>;
-  /** Whether reading can go on there. Not when the journal became shorter or another one; `read` then begins anew. */
+  /** Whether reading can go on there, in order. Not when the journal became shorter or another one; `read` then begins anew. */
   holds(cursor: Cursor): Promise<boolean>;
   health(): Promise<EngineHealth>;
   close(): Promise<void>;

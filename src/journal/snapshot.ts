@@ -164,20 +164,27 @@ function unmarked(text: string | undefined): string {
   return head === "" || head.endsWith("\n") ? head : `${head}\n`;
 }
 
-/** Tells whether the journal has changed since it was asked last. */
+/** Tells whether one of some files has changed since it was asked last. */
 export class Change {
-  readonly #path: string;
+  readonly #paths: readonly string[];
   #last = "";
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(...paths: string[]) {
+    this.#paths = paths;
   }
 
   seen(): boolean {
-    const stat = statSync(this.#path, { throwIfNoEntry: false });
-    const now = stat === undefined ? "" : `${stat.ino}:${stat.size}`;
+    const now = this.#paths
+      .map((path) => statSync(path, { throwIfNoEntry: false }))
+      .map((stat) => (stat === undefined ? "" : `${stat.ino}:${stat.size}`))
+      .join();
     const changed = now !== this.#last;
     this.#last = now;
     return changed;
+  }
+
+  /** What was done about it failed: it counts as not seen. */
+  forget(): void {
+    this.#last = "?";
   }
 }

@@ -33,9 +33,12 @@ export class BufferSource implements Source {
 
 export class FileSource implements Source {
   readonly #fd: number;
+  /** Of the open file when it was opened, whatever its name leads to now. */
+  readonly opened: Stats;
 
-  private constructor(fd: number) {
+  private constructor(fd: number, opened: Stats) {
     this.#fd = fd;
+    this.opened = opened;
   }
 
   /** Undefined when there is no such file (yet). */
@@ -43,7 +46,8 @@ export class FileSource implements Source {
     try {
       // Non-blocking: a FIFO at this name must not hang a reader.
       const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      if (!fstatSync(fd).isDirectory()) return new FileSource(fd);
+      const opened = fstatSync(fd);
+      if (!opened.isDirectory()) return new FileSource(fd, opened);
       closeSync(fd); // A folder in the place of a file holds nothing that could be read.
       return undefined;
     } catch (error) {
@@ -56,7 +60,6 @@ export class FileSource implements Source {
     return fstatSync(this.#fd).size;
   }
 
-  /** Of the open file, whatever its name leads to now. */
   stat(): Stats {
     return fstatSync(this.#fd);
   }

@@ -7,7 +7,7 @@ import prices from "./prices.json" with { type: "json" };
 
 const PRICES_AS_OF: string = prices.as_of;
 
-const PRICES: Readonly<Record<string, Tokens>> = prices.models;
+const PRICES: Readonly<Record<string, Tokens & { source: string }>> = prices.models;
 const MILLION = 1_000_000;
 
 /** What the tokens cost by the list, in US dollars; null when that is not known. */

@@ -1,22 +1,39 @@
-import { appendFileSync, copyFileSync, linkSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  copyFileSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { folder as tempFolder } from "../../test/support/folder.ts";
 import { parseAgentId } from "../core/ids.ts";
-import type { CursorRow } from "../registry/registry.ts";
+import { type CursorRow, Registry } from "../registry/registry.ts";
 import { type Batch, readNewLines } from "./file-reader.ts";
+import { HeldFiles } from "./held-files.ts";
 
 const AGENT = parseAgentId("reader-1");
 const lines = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, i) => `{"n":${from + i},"text":"line number ${from + i}"}\n`).join("");
 const numbers = (batch: Batch): number[] => batch.lines.map((line) => (JSON.parse(line) as { n: number }).n);
 
-/** A file and a reader that goes on from its cursor. */
+/** A file and a reader that goes on from its cursor. At each look one that has just begun, from the same cursor, finds the same. */
 function reader(): { path: string; look: () => Batch; cursor: () => CursorRow | undefined } {
   const path = join(tempFolder(), "app.log");
+  const files = new HeldFiles();
+  onTestFinished(() => files[Symbol.dispose]());
   let cursor: CursorRow | undefined;
   const look = (): Batch => {
-    const batch = readNewLines(AGENT, path, cursor);
+    using fresh = new HeldFiles();
+    const other = readNewLines(AGENT, path, cursor, fresh);
+    const batch = readNewLines(AGENT, path, cursor, files);
+    expect(other.lines).toEqual(batch.lines);
+    expect({ ...other.cursor, updated_at: "" }).toEqual({ ...batch.cursor, updated_at: "" });
     cursor = JSON.parse(JSON.stringify(batch.cursor)) as CursorRow;
     return batch;
   };
@@ -55,7 +72,7 @@ it("R-001.16: a missing file, a folder, bad UTF-8 and an empty file do not throw
   expect(look().lines).toEqual([]);
   writeFileSync(path, Buffer.from([0xff, 0xfe, 10]));
   expect(look().lines).toEqual(["\ufffd\ufffd"]);
-  expect(readNewLines(AGENT, tempFolder(), undefined).lines).toEqual([]);
+  expect(readNewLines(AGENT, tempFolder(), undefined, new HeldFiles()).lines).toEqual([]);
 });
 
 it("R-001.12: renamed and made anew: the rest of the old file comes first", () => {
@@ -143,4 +160,64 @@ it("R-001.12: a second name for the file changes nothing", () => {
   linkSync(path, `${path}.link`);
   appendFileSync(path, lines(5, 6));
   expect(numbers(look())).toEqual([5]);
+});
+
+it("R-001.12: a file that is held open is read to its end though it was deleted", () => {
+  using files = new HeldFiles();
+  const path = join(tempFolder(), "app.log");
+  writeFileSync(path, lines(0, 5));
+  let { cursor } = readNewLines(AGENT, path, undefined, files);
+  appendFileSync(path, lines(5, 8));
+  rmSync(path);
+  writeFileSync(path, lines(8, 10));
+  const seen: number[] = [];
+  for (let look = 0; look < 3; look++) {
+    const batch = readNewLines(AGENT, path, cursor, files);
+    seen.push(...numbers(batch));
+    ({ cursor } = batch);
+  }
+  expect(seen).toEqual([5, 6, 7, 8, 9]);
+  expect(cursor).toMatchObject({ missed_bytes: 0, generation: 2, line: 10 });
+});
+
+/** Bytes that this thread has read, by the kernel's count. */
+function bytesRead(act: () => void): number {
+  const count = (): number => Number(/rchar: (\d+)/.exec(readFileSync("/proc/thread-self/io", "latin1"))?.[1]);
+  const own = -count() + count();
+  const before = count();
+  act();
+  return count() - before - own;
+}
+
+it("R-001.20: a look costs the same however long a log is, and 150 places are kept in one write of less than 1 KiB each", () => {
+  const { path, look } = reader();
+  const small: number[] = [];
+  for (const size of [100, 100_000]) {
+    writeFileSync(path, lines(0, size));
+    while (look().more);
+    const nothing = bytesRead(() => expect(look().lines).toEqual([]));
+    appendFileSync(path, lines(size, size + 1));
+    const line = bytesRead(() => expect(look().lines).toHaveLength(1));
+    renameSync(path, `${path}.1`);
+    writeFileSync(path, lines(0, 3));
+    const rotated = bytesRead(() => expect(look().restarted).not.toBeNull());
+    small.push(nothing, line, rotated);
+    rmSync(`${path}.1`);
+  }
+  // The longer one has 5 MB.
+  for (const bytes of small) expect(bytes).toBeLessThan(32_768);
+
+  const file = join(tempFolder(), "midwatch.db");
+  Registry.open(file).close();
+  const empty = statSync(file).size;
+  const registry = Registry.open(file);
+  using files = new HeldFiles();
+  const one = readNewLines(AGENT, path, undefined, files).cursor;
+  const rows = Array.from({ length: 150 }, (_, n) => ({ ...one, agent: parseAgentId(`agent-${n}`) }));
+  registry.watched.putCursors(rows);
+  registry.close();
+  expect(statSync(file).size - empty).toBeLessThan(150 * 1024);
+  const again = Registry.open(file);
+  expect(again.watched.cursors()).toHaveLength(150);
+  again.close();
 });

@@ -10,16 +10,13 @@ import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { forward, type Line, lineStartFrom, wholeEnd } from "../log/lines.ts";
-import { FileSource } from "../log/source.ts";
+import type { FileSource } from "../log/source.ts";
 import type { CursorRow, FileMark } from "../registry/registry.ts";
-
-export interface ReadLimits {
-  lines: number;
-  bytes: number;
-}
+import { type HeldFiles, type Looked, openFile } from "./held-files.ts";
 
 /** Of one look at one file. */
-const READ_LIMITS: ReadLimits = { lines: 200, bytes: 1 << 20 };
+const LINES_MOST = 200;
+const BYTES_MOST = 1 << 20;
 
 type Restart = "rotated" | "replaced" | "truncated";
 
@@ -44,28 +41,18 @@ const TAIL_BYTES = 1024;
 /** A folder with more files than this is not searched for a renamed one. */
 const ENTRIES_MAX = 5000;
 
-interface Open {
-  source: FileSource;
-  stat: Stats;
-}
-
-export function readNewLines(
-  agent: AgentId,
-  path: string,
-  before: CursorRow | undefined,
-  limits: ReadLimits = READ_LIMITS,
-): Batch {
+export function readNewLines(agent: AgentId, path: string, before: CursorRow | undefined, files: HeldFiles): Batch {
   const cursor = before ?? newCursor(agent, path);
-  let file: Open | undefined;
+  let file: Looked | undefined;
   try {
-    file = open(path);
+    file = files.look(path, cursor.file);
     if (file === undefined) return nothing(cursor, "There is no such file.");
-    return cursor.file === null ? read(file, cursor, null, limits) : readOn(file, path, cursor, cursor.file, limits);
+    return cursor.file === null ? read(file, cursor, null) : readOn(file, path, cursor, cursor.file);
   } catch (error) {
     throwIfExhausted(error);
     return nothing(cursor, error instanceof Error ? error.message : String(error));
   } finally {
-    file?.source.close();
+    if (file !== undefined) files.release(path, file);
   }
 }
 
@@ -78,39 +65,34 @@ function nothing(cursor: CursorRow, note: string): Batch {
   return { lines: [], total: cursor.line, cursor, restarted: null, more: false, note };
 }
 
-function open(path: string): Open | undefined {
-  const source = FileSource.open(path);
-  return source && { source, stat: source.stat() };
-}
-
-function readOn(file: Open, path: string, cursor: CursorRow, mark: FileMark, limits: ReadLimits): Batch {
+function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const { source, stat } = file;
-  if (!isSameNode(stat, mark)) return afterRotation(file, path, cursor, mark, limits);
+  if (!isSameNode(stat, mark)) return afterRotation(file, path, cursor, mark);
   const grown = stat.size >= cursor.offset;
   if (grown) {
-    const view = viewFrom(file, cursor.offset, limits);
-    if (sumOf(view.before) === mark.tail) return read(file, cursor, null, limits, view);
+    const view = viewFrom(file, cursor.offset);
+    if (sumOf(view.before) === mark.tail) return read(file, cursor, null, view);
   }
   const prefix = samePrefix(source, stat.size, mark);
-  if (prefix === 0) return read(file, restarted(cursor, mark, 0), "truncated", limits);
+  if (prefix === 0) return read(file, restarted(cursor, mark, 0), "truncated");
   // Cut to a part of what was read: that part is not read again. When it has grown past the place since, nobody can tell where the
   // part ended: rather missed than read twice.
   const kept = grown ? lineStartFrom(source, cursor.offset, stat.size) : wholeEnd(source, stat.size);
   const next = restarted(cursor, mark, kept);
   const missed = grown ? kept - prefix : 0;
-  return read(file, { ...next, missed_bytes: next.missed_bytes + missed }, "truncated", limits);
+  return read(file, { ...next, missed_bytes: next.missed_bytes + missed }, "truncated");
 }
 
 /** The old file may lie beside the new one under another name: its rest comes first. */
-function afterRotation(file: Open, path: string, cursor: CursorRow, mark: FileMark, limits: ReadLimits): Batch {
+function afterRotation(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const old = findRenamed(path, cursor, mark);
-  if (old === undefined) return read(file, restarted(cursor, mark, 0), "replaced", limits);
+  if (old === undefined) return read(file, restarted(cursor, mark, 0), "replaced");
   try {
-    const rest = read(old, cursor, "rotated", limits);
+    const rest = read(old, cursor, "rotated");
     // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
     const open = old.stat.size > rest.cursor.offset;
     if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
-    const next = read(file, restarted(rest.cursor, null, 0), "rotated", limits);
+    const next = read(file, restarted(rest.cursor, null, 0), "rotated");
     const lost = open ? old.stat.size - rest.cursor.offset : 0;
     return { ...next, cursor: { ...next.cursor, missed_bytes: next.cursor.missed_bytes + lost } };
   } finally {
@@ -118,14 +100,14 @@ function afterRotation(file: Open, path: string, cursor: CursorRow, mark: FileMa
   }
 }
 
-function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Open | undefined {
+function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | undefined {
   const folder = dirname(path);
   const names = readdirSync(folder);
   if (names.length > ENTRIES_MAX) return undefined;
   for (const name of names) {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });
     if (found === undefined || !found.isFile() || !isSameNode(found, mark)) continue;
-    const old = open(join(folder, name));
+    const old = openFile(join(folder, name));
     if (old === undefined) continue;
     if (old.stat.size >= cursor.offset && sumOf(tailBytes(old.source, cursor.offset)) === mark.tail) return old;
     old.source.close();
@@ -149,62 +131,58 @@ interface View {
 /** One for all: lines are made to text before the next file is looked at, and a buffer for each kept the collector busy. */
 let scratch = Buffer.allocUnsafe(64 << 10);
 
-function viewFrom({ source, stat }: Open, offset: number, limits: ReadLimits): View {
+function viewFrom({ source, stat }: Looked, offset: number): View {
   const before = Math.min(offset, TAIL_BYTES);
-  const wanted = before + Math.min(Math.max(0, stat.size - offset), limits.bytes);
+  const wanted = before + Math.min(Math.max(0, stat.size - offset), BYTES_MOST);
   if (scratch.length < wanted) scratch = Buffer.allocUnsafe(wanted);
   const bytes = scratch.subarray(0, wanted);
   const got = source.read(bytes, offset - before);
   return { before: bytes.subarray(0, Math.min(before, got)), fresh: bytes.subarray(before, Math.max(before, got)) };
 }
 
-function read(
-  file: Open,
-  cursor: CursorRow,
-  why: Restart | null,
-  limits: ReadLimits,
-  view: View = viewFrom(file, cursor.offset, limits),
-): Batch {
+function read(file: Looked, cursor: CursorRow, why: Restart | null, view: View = viewFrom(file, cursor.offset)): Batch {
   const { source, stat } = file;
   const { fresh } = view;
-  const lines: string[] = [];
-  let end = 0;
-  for (let at = fresh.indexOf(NEWLINE); at >= 0 && lines.length < limits.lines; at = fresh.indexOf(NEWLINE, end)) {
-    lines.push(fresh.toString("utf8", end, at));
-    end = at + 1;
-  }
+  const { lines, end } = linesOf(fresh);
   const left = stat.size - cursor.offset - end;
   if (end === 0 && left > fresh.length) return readLong(file, cursor, why);
-  const next = placeAt(cursor, cursor.offset + end, lines.length, fresh.subarray(0, end));
-  const tail = end >= TAIL_BYTES ? fresh.subarray(end - TAIL_BYTES, end) : tailBytes(source, next.offset);
+  const offset = cursor.offset + end;
+  const tail = end >= TAIL_BYTES ? fresh.subarray(end - TAIL_BYTES, end) : tailBytes(source, offset);
+  const mark = markOf(file, cursor.file, sumOf(tail));
+  const next = placeAt(cursor, mark, offset, lines.length, crc32(fresh.subarray(0, end), cursor.checksum));
   const more = left > fresh.length - end || fresh.includes(NEWLINE, end);
-  const marked = { ...next, file: markOf(file, cursor.file, sumOf(tail)) };
-  return { lines, total: marked.line, cursor: marked, restarted: why, more, note: null };
+  return { lines, total: next.line, cursor: next, restarted: why, more, note: null };
+}
+
+/** Whole lines and where they end. They are cut from one text: a text for each line took twice as long. */
+function linesOf(fresh: Buffer): { lines: string[]; end: number } {
+  const end = fresh.lastIndexOf(NEWLINE) + 1;
+  if (end === 0) return { lines: [], end };
+  const lines = fresh.toString("utf8", 0, end - 1).split("\n");
+  if (lines.length <= LINES_MOST) return { lines, end };
+  let cut = 0;
+  for (let i = 0; i < LINES_MOST; i++) cut = fresh.indexOf(NEWLINE, cut) + 1;
+  return { lines: lines.slice(0, LINES_MOST), end: cut };
 }
 
 /** A line longer than what is read at once. */
-function readLong(file: Open, cursor: CursorRow, why: Restart | null): Batch {
+function readLong(file: Looked, cursor: CursorRow, why: Restart | null): Batch {
   const { source, stat } = file;
   for (const { bytes, whole, end, truncated } of forward(source, cursor.offset, stat.size)) {
     if (!whole) break;
-    const next = placeAt(cursor, end, 1, bytes, truncated ? undefined : NEWLINE_BYTE);
-    const marked = { ...next, file: markOf(file, cursor.file, sumOf(tailBytes(source, end))) };
+    const mark = markOf(file, cursor.file, sumOf(tailBytes(source, end)));
+    const next = placeAt(cursor, mark, end, 1, lineSum(cursor.checksum, { bytes, whole: !truncated }));
     const more = end < stat.size;
-    return { lines: [bytes.toString("utf8")], total: marked.line, cursor: marked, restarted: why, more, note: null };
+    return { lines: [bytes.toString("utf8")], total: next.line, cursor: next, restarted: why, more, note: null };
   }
   const marked = { ...cursor, file: markOf(file, cursor.file, sumOf(tailBytes(source, cursor.offset))) };
   return { lines: [], total: cursor.line, cursor: marked, restarted: why, more: false, note: null };
 }
 
-function placeAt(
-  cursor: CursorRow,
-  offset: number,
-  lines: number,
-  ...bytes: readonly (Buffer | undefined)[]
-): CursorRow {
-  let { checksum } = cursor;
-  for (const part of bytes) if (part !== undefined) checksum = crc32(part, checksum);
-  return { ...cursor, offset, line: cursor.line + lines, checksum, updated_at: iso() };
+function placeAt(cursor: CursorRow, file: FileMark, offset: number, lines: number, checksum: number): CursorRow {
+  const { agent, log, run, generation, missed_bytes } = cursor;
+  const line = cursor.line + lines;
+  return { agent, log, run, offset, line, checksum, generation, file, missed_bytes, updated_at: iso() };
 }
 
 const NEWLINE = 10;
@@ -226,7 +204,7 @@ function isSameNode({ dev, ino, birthtimeMs, ctimeMs }: Stats, mark: FileMark): 
 }
 
 /** The first bytes of a file that was seen whole before are still the same: what follows them was. */
-function markOf({ source, stat }: Open, before: FileMark | null, tail: number): FileMark {
+function markOf({ source, stat }: Looked, before: FileMark | null, tail: number): FileMark {
   const { dev, ino, birthtimeMs, size } = stat;
   const known = before?.ino === ino && before.dev === dev && before.head.length === HEAD_STEPS;
   return { dev, ino, birth_ms: birthtimeMs, head: known ? before.head : headOf(source, size), tail, seen: size };

@@ -279,3 +279,34 @@ describe("getting on", () => {
     expect(judge(same, "", RUNNING, { repeat: { watch: 2, alert: 2 } }).level).toBe("alert");
   });
 });
+
+describe("a flood", () => {
+  const status: Activity = { kind: "note", name: "status" };
+  /** The index dates some lines at once, and the newest not yet. */
+  const printed = (perSecond: number, seconds: number): Moment[] =>
+    Array.from({ length: perSecond * seconds }, (_, i) => ({
+      activity: status,
+      atMs: i % 100 > 70 ? null : START + Math.ceil((i * 10) / perSecond) * 100,
+      seq: i + 1,
+    }));
+  const end = { nowMs: START + 3000, lastOutputMs: START + 3000 };
+
+  it("of more than 2000 lines a second is a look with the lines that show it, and never more", () => {
+    const { level, verdict, reasons } = judged(printed(5000, 3), end);
+    expect({ level, verdict }).toEqual({ level: "watch", verdict: "unknown" });
+    expect(reasons).toMatchObject([{ rule: "flood", level: "watch", threshold: 2000 }]);
+    const [{ value, evidence }] = reasons as [Judgement["reasons"][number]];
+    expect(value).toBeGreaterThan(4000);
+    expect(value).toBeLessThan(6000);
+    expect((evidence.seq?.to ?? 0) - (evidence.seq?.from ?? 0)).toBeGreaterThan(4000);
+    expect(judged(printed(1500, 3), end).level).toBe("none");
+  });
+
+  it("is over when it prints less or nothing", () => {
+    const calm = printed(10, 3).map((one) => ({ ...one, atMs: (one.atMs ?? START) + 4000, seq: one.seq + 15_000 }));
+    expect(judged([...printed(5000, 3), ...calm], { nowMs: START + 7000, lastOutputMs: START + 7000 }).level).toBe(
+      "none",
+    );
+    expect(judged(printed(5000, 3), { nowMs: START + 14_000, lastOutputMs: START + 3000 }).level).toBe("none");
+  });
+});

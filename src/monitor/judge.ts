@@ -7,6 +7,7 @@ import { maskText } from "../core/mask.ts";
 import type { Verdict } from "../core/types.ts";
 import type { Activity, Trouble } from "../drivers/index.ts";
 import { type Facts, fromOutside, fromSilence, isLive, type Waiting } from "./facts.ts";
+import { Flood } from "./flood.ts";
 import { RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
 import { Said } from "./said.ts";
 import { type Place, Steps } from "./steps.ts";
@@ -54,7 +55,10 @@ const FEW_STEPS = 3;
 const CLEARS = 2;
 /** The share of modern runs that no rule flags and that solved their task; assumed where a task is too short to compare with. */
 const ON_TRACK = { rich: 0.74, poor: 0.5 };
-const FLOOD_WINDOW_MS = 1000;
+/** What floods a log and then is silent for so long does not flood it any more. */
+const FLOOD_OVER_MS = 10_000;
+/** What good steps say nothing about. */
+const LOOKS: readonly RuleName[] = ["off_task", "flood"];
 /** What a trouble is behind when both are there. */
 const CAUSED: readonly RuleName[] = ["trouble", "failed", "model_silent"];
 /** Troubles that no retry mends. */
@@ -65,6 +69,7 @@ export class Judge {
   readonly #steps = new Steps();
   readonly #stuck = new Stuck();
   readonly #said = new Said();
+  readonly #flood = new Flood();
   readonly #words: Words;
   /** What stands until news clears it. */
   readonly #standing = new Map<RuleName, Measure>();
@@ -80,7 +85,6 @@ export class Judge {
   #denied = 0;
   #succeeded = 0;
   #agent = false;
-  #flood = { sinceMs: 0, lines: 0 };
 
   constructor(task: string, thresholds: Thresholds = {}) {
     this.#words = new Words(task);
@@ -132,7 +136,7 @@ export class Judge {
         this.#reason({ ...measure, seq: place(this.#lastSeq) }, certain),
       ),
       ...[...this.#standing.values()]
-        .filter(({ rule }) => live || rule === "unproven")
+        .filter(({ rule }) => (live ? rule !== "flood" || this.#prints(facts) : rule === "unproven"))
         .flatMap((measure) => this.#reason(measure)),
     ].sort((a, b) => rank(a) - rank(b));
     return this.#judge(reasons, facts);
@@ -159,6 +163,10 @@ export class Judge {
       resets_at: blocked ? (trouble?.resets_at ?? null) : null,
       reasons,
     };
+  }
+
+  #prints({ nowMs, lastOutputMs }: Facts): boolean {
+    return nowMs - Math.max(this.#lastMs ?? 0, lastOutputMs ?? 0) < FLOOD_OVER_MS;
   }
 
   #threshold(rule: RuleName): Pick<Rule, "watch" | "alert"> {
@@ -226,7 +234,7 @@ export class Judge {
     for (const measure of this.#stuck.add(step)) this.#stand(measure);
     this.#good = isNews(step) && !step.failed ? this.#good + 1 : 0;
     if (this.#good < CLEARS) return;
-    for (const rule of this.#standing.keys()) if (rule !== "off_task") this.#standing.delete(rule);
+    for (const rule of this.#standing.keys()) if (!LOOKS.includes(rule)) this.#standing.delete(rule);
   }
 
   #permission(activity: Extract<Activity, { kind: "permission" }>, seq: number): void {
@@ -253,15 +261,10 @@ export class Judge {
   }
 
   #countLine(atMs: number | null, seq: number): void {
-    if (atMs === null) return;
-    this.#flood.lines++;
-    const elapsed = atMs - this.#flood.sinceMs;
-    if (elapsed < FLOOD_WINDOW_MS) return;
-    const value = Math.round((this.#flood.lines * 1000) / elapsed);
+    const measure = this.#flood.add(atMs, seq);
+    if (measure === null) return;
     this.#standing.delete("flood");
-    if (this.#flood.sinceMs > 0)
-      this.#stand({ rule: "flood", value, seq: place(seq), quote: `${value} lines a second` });
-    this.#flood = { sinceMs: atMs, lines: 0 };
+    this.#stand(measure);
   }
 }
 

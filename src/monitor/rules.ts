@@ -37,6 +37,8 @@ export interface Rule {
   watch: number;
   /** Infinity: never more than a look. */
   alert: number;
+  /** The value cannot become greater: a threshold above it would switch the rule off without saying so. */
+  most?: number;
   source: string;
   precision: { watch: number; alert: number };
 }
@@ -58,6 +60,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...SILENT,
     watch: 1,
     alert: 1,
+    most: 1,
     source: "a fact of the run; 162 of 332 terminal-bench runs had no step",
     precision: FACT,
   },
@@ -75,6 +78,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...SILENT,
     watch: 1,
     alert: 1,
+    most: 1,
     source: "exit and result together; 95 % of crashed trials failed",
     precision: FACT,
   },
@@ -83,6 +87,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...SILENT,
     watch: 1,
     alert: 1,
+    most: 1,
     source: "a fact of the run",
     precision: FACT,
   },
@@ -131,6 +136,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 3,
     alert: 4,
+    most: 48,
     source: "OpenHands 4, opencode 3, cline 3 and 5",
     precision: { watch: 0.9, alert: 0.96 },
   },
@@ -139,6 +145,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 2,
     alert: 3,
+    most: 24,
     source: "OpenHands 3 rounds of 2, gemini-cli 5 rounds of up to 5; tuned",
     precision: { watch: 0.92, alert: 0.98 },
   },
@@ -147,6 +154,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 3,
     alert: 4,
+    most: 48,
     source: "qwen-code 6 duplicates anywhere; tuned",
     precision: { watch: 0.96, alert: 0.98 },
   },
@@ -155,6 +163,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 3,
     alert: 4,
+    most: 48,
     source: "OpenHands 3; tuned",
     precision: { watch: 0.91, alert: 0.97 },
   },
@@ -163,6 +172,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 5,
     alert: 6,
+    most: 12,
     source: "tuned",
     precision: { watch: 0.82, alert: 0.95 },
   },
@@ -179,6 +189,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 10,
     alert: 11,
+    most: 20,
     source: "more than half; tuned",
     precision: { watch: 0.88, alert: 0.94 },
   },
@@ -213,6 +224,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watched: "unknown",
     watch: 1,
     alert: Infinity,
+    most: 1,
     source: "78 % of 980 Claude Code trials without a tool call failed",
     precision: { watch: 0.78, alert: 0.78 },
   },

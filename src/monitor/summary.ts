@@ -15,11 +15,14 @@ import type { Facts, Judgement, Level, Reason } from "./judge.ts";
 import type { RuleName } from "./rules.ts";
 import { RULES } from "./rules.ts";
 import type { Recent } from "./run-reading.ts";
+import type { SecondOpinion } from "./second-opinion.ts";
 
 const SUMMARY_VERSION = 1;
 
 interface Evidence {
-  rule: RuleName;
+  /** Who says so. */
+  source: "rules" | "llm";
+  rule: RuleName | "llm";
   level: Level;
   about: string;
   value: number;
@@ -58,8 +61,8 @@ export interface AgentSummary {
   resets_at: string | null;
   /** When the verdict became what it is. */
   since: string;
-  /** Who says so. */
-  verdict_source: "rules";
+  /** The verdict is the rules'; `rules+llm` when a model has added words and reasons. */
+  verdict_source: "rules" | "rules+llm";
   /** How far the log was read. */
   position: Pick<CursorRow, "offset" | "line" | "checksum" | "missed_bytes">;
   model: string | null;
@@ -70,6 +73,19 @@ export interface AgentSummary {
   tools: number;
   /** The run has ended and all of its log was read. */
   final: boolean;
+  /** Null where no model is asked, or none has answered yet. */
+  second_opinion: SecondOpinion | null;
+}
+
+/** Lines of a log, and their bytes. */
+export interface Place {
+  from: number;
+  to: number;
+}
+
+export interface Span {
+  start: number;
+  end: number;
 }
 
 /** Whose summary it is. */
@@ -93,7 +109,7 @@ export interface SummaryOf {
   result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "tools">;
   cursor: CursorRow;
   /** Bytes of the lines that a reason names. */
-  bytes(place: { from: number; to: number }): { start: number; end: number };
+  bytes(place: Place): Span;
   previous: AgentSummary | null;
   final: boolean;
 }
@@ -150,6 +166,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     cost_estimated: estimate !== null,
     tools: result.tools,
     final: of.final,
+    second_opinion: null,
   };
 }
 
@@ -169,7 +186,7 @@ function evidenceOf({ rule, level, value, threshold, evidence }: Reason, { subje
     place === null || at === null
       ? null
       : { run: subject.run, line_start: place.from, line_end: place.to, byte_start: at.start, byte_end: at.end };
-  return { rule, level, about: RULES[rule].about, value, threshold, log, quote: evidence.quote };
+  return { source: "rules", rule, level, about: RULES[rule].about, value, threshold, log, quote: evidence.quote };
 }
 
 function reasonText({ rule, value, threshold }: Reason): string {

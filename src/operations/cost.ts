@@ -21,7 +21,7 @@ export const cost: Operation = operation({
     using workspace = workspaceOf(context);
     return await workspace.cost({ since, by });
   },
-  render: (records) => {
+  render: (records, options) => {
     const rows = records.map(({ of, runs, tokens, cost_usd, estimated_usd, unpriced }) => [
       of,
       String(runs),
@@ -30,6 +30,6 @@ export const cost: Operation = operation({
       String(tokens.cache_read + tokens.cache_write),
       `${estimated_usd > 0 ? "~" : ""}${cost_usd.toFixed(4)}${unpriced > 0 ? ` + ${unpriced} without a price` : ""}`,
     ]);
-    return table([["OF", "RUNS", "INPUT", "OUTPUT", "CACHED", "USD"], ...rows]);
+    return table([["OF", "RUNS", "INPUT", "OUTPUT", "CACHED", "USD"], ...rows], options);
   },
 });

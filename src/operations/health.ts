@@ -3,6 +3,7 @@ import { formatSize } from "../core/size.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 import { age, paint, table } from "./render.ts";
+import { syncLine } from "./sync.ts";
 
 const COLORS = { ok: "green", warning: "yellow", failed: "red" } as const;
 const ERRORS_SHOWN = 5;
@@ -24,16 +25,18 @@ export const health: Operation = operation({
     if (resume) for (const actor of await workspace.resume()) context.notice(`${actor} may go on.`);
     return await workspace.health();
   },
-  render: ({ state, leader, alive, paused, errors, disk, snapshot, engine }, options) =>
+  render: ({ state, leader, alive, paused, errors, disk, snapshot, engine, sync, alerts }, options) =>
     table([
       ["state", paint(state, COLORS[state], options)],
       ["leader", leader.holder === null ? "none" : `${leader.holder} (${leader.state}, term ${leader.term})`],
       ...alive.map((one) => [one.state, `${one.actor}, last ${age(one.last)} ago, since ${age(one.since)}`]),
       ...paused.map((one) => [paint("paused", "red", options), `${one.actor} since ${one.since}: ${one.message}`]),
       ...errors.slice(-ERRORS_SHOWN).map((one) => ["error", `${age(one.timestamp)} ago, ${one.actor}: ${one.content}`]),
+      ...alerts.failing.map((route) => [paint("alerts", "yellow", options), `do not arrive at the route ${route}`]),
       ["disk", `${formatSize(disk.free_bytes)} free`],
       ["snapshot", snapshot === null ? "none" : `${age(snapshot.at)} old`],
       ["journal", [engine.engine, ...engine.problems].join("; ")],
+      ...(sync === null ? [] : [["sync", syncLine(sync)]]),
     ]),
   next: ({ leader }) => (leader.state === "held" ? undefined : "midwatch up"),
   exitCode: ({ state }) => (state === "failed" ? 1 : 0),

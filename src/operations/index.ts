@@ -1,8 +1,10 @@
 /** Every operation, in the order `midwatch help` lists them. A new one is a file and a line here. */
 
+import { alert } from "./alert.ts";
 import { archive, restore } from "./archive.ts";
 import { attach } from "./attach.ts";
 import { checkpoint } from "./checkpoint.ts";
+import { completion } from "./completion.ts";
 import { cost } from "./cost.ts";
 import { demo } from "./demo.ts";
 import { diff } from "./diff.ts";
@@ -14,6 +16,8 @@ import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
 import { ls } from "./ls.ts";
+import { mcp } from "./mcp.ts";
+import { mcpInstall } from "./mcp-install.ts";
 import { metrics } from "./metrics.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
@@ -26,8 +30,10 @@ import { search } from "./search.ts";
 import { messages, send } from "./send.ts";
 import { show } from "./show.ts";
 import { snapshot } from "./snapshot.ts";
+import { status } from "./status.ts";
 import { stop } from "./stop.ts";
 import { summary } from "./summary.ts";
+import { sync } from "./sync.ts";
 import { task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 import { timeline } from "./timeline.ts";
@@ -39,6 +45,7 @@ import { watch } from "./watch.ts";
 
 export const operations: readonly Operation[] = [
   run,
+  status,
   ls,
   show,
   logs,
@@ -62,10 +69,14 @@ export const operations: readonly Operation[] = [
   events,
   snapshot,
   checkpoint,
+  sync,
   leader,
   health,
+  ...alert,
   up,
   metrics,
+  mcp,
+  mcpInstall,
   search,
   verify,
   archive,
@@ -75,5 +86,6 @@ export const operations: readonly Operation[] = [
   prune,
   doctor,
   demo,
+  completion,
   version,
 ];

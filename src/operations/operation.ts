@@ -1,7 +1,7 @@
 /**
  * An operation is one thing a caller may ask for; the doors (CLI, MCP, HTTP) are made from this description alone. The
  * schema of the input is the single source of flags, help, JSON Schema and checks: each field says what it is by
- * `.describe()`, and by `.meta({ short, value })` how the CLI names it.
+ * `.describe()`, and by `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
 import type { z } from "zod";
 import type { Caller, Workspace } from "../fleet.ts";
@@ -21,6 +21,8 @@ export interface Context {
   served?: { workspace: Workspace; caller: Caller } | undefined;
   /** Opens the HTTP door beside the operation; only the CLI can. */
   serve?: ((workspace: Workspace, options: ServeOptions) => Promise<Served>) | undefined;
+  /** Opens the MCP door on this process's own input and output, until that ends; only the CLI can. */
+  serveMcp?: (() => Promise<void>) | undefined;
   /** Aborted when the caller has gone or asked to end. */
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */
@@ -48,6 +50,8 @@ export interface RenderOptions {
   color: boolean;
   /** Columns of the terminal, 80 when there is none. */
   width: number;
+  /** There is a terminal: tables are cut to its width. */
+  fit: boolean;
 }
 
 /** As the doors see it; `data` is whatever `run` gave, or one item of it when it is a stream. */

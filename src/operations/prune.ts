@@ -34,7 +34,7 @@ export const prune: Operation = operation({
     const progress = (text: string): void => context.progress(text);
     return workspace.prune({ olderMs: older, overBytes: over, dryRun: dry_run, progress });
   },
-  render: (records) => {
+  render: (records, options) => {
     if (records.length === 0) return "Nothing to do.";
     const rows = records.map(({ action, agent, task, bytes, why, errors }) => [
       action,
@@ -44,7 +44,7 @@ export const prune: Operation = operation({
     ]);
     const moved = records.filter(({ action }) => action !== "kept" && action !== "failed");
     const sum = formatSize(moved.reduce((total, { bytes }) => total + bytes, 0));
-    return `${table([["ACTION", "WHAT", "SIZE", "WHY"], ...rows])}\n${moved.length} in all, ${sum}`;
+    return `${table([["ACTION", "WHAT", "SIZE", "WHY"], ...rows], options)}\n${moved.length} in all, ${sum}`;
   },
   next: (records) =>
     records.some(({ action }) => action === "trash")

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { FailureRecord, ReapRecord } from "../fleet.ts";
 import { duration } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Operation, operation, type RenderOptions } from "./operation.ts";
 import { age, table } from "./render.ts";
 
 export const reap: Operation = operation({
@@ -23,10 +23,15 @@ export const reap: Operation = operation({
     const workspace = workspaceOf(context);
     return failed ? workspace.failures() : await workspace.reap({ dryRun: dry_run, lost, graceMs: grace });
   },
-  render: (records) => {
+  render: (records, options) => {
     if (records.length === 0) return "Nothing to do.";
     const tried = records.filter(isFailure);
-    return tried.length > 0 ? failureTable(tried) : reapTable(records.flatMap((one) => (isFailure(one) ? [] : [one])));
+    return tried.length > 0
+      ? failureTable(tried, options)
+      : reapTable(
+          records.flatMap((one) => (isFailure(one) ? [] : [one])),
+          options,
+        );
   },
   next: (records) =>
     records.some((one) => !isFailure(one) && one.action === "listed" && one.alive > 0)
@@ -41,7 +46,7 @@ function isFailure(record: ReapRecord | FailureRecord): record is FailureRecord 
   return "tries" in record;
 }
 
-function reapTable(records: readonly ReapRecord[]): string {
+function reapTable(records: readonly ReapRecord[], options: RenderOptions): string {
   const rows = records.map(({ agent, run, phase, alive, action, path, error }) => [
     agent,
     String(run),
@@ -50,10 +55,10 @@ function reapTable(records: readonly ReapRecord[]): string {
     action,
     [path, error].filter(Boolean).join(": "),
   ]);
-  return table([["AGENT", "RUN", "PHASE", "ALIVE", "ACTION", "FILE"], ...rows]);
+  return table([["AGENT", "RUN", "PHASE", "ALIVE", "ACTION", "FILE"], ...rows], options);
 }
 
-function failureTable(records: readonly FailureRecord[]): string {
+function failureTable(records: readonly FailureRecord[], options: RenderOptions): string {
   const rows = records.map(({ agent, run, step, tries, since, path, error }) => [
     agent,
     String(run),
@@ -62,5 +67,5 @@ function failureTable(records: readonly FailureRecord[]): string {
     age(since),
     `${path}: ${error}`,
   ]);
-  return table([["AGENT", "RUN", "STEP", "TRIES", "SINCE", "FILE"], ...rows]);
+  return table([["AGENT", "RUN", "STEP", "TRIES", "SINCE", "FILE"], ...rows], options);
 }

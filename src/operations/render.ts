@@ -1,26 +1,15 @@
-/** Text for people: tables, ages and states. Colour says the same as the word beside it. */
+/** Text for people: ages, states, lists and receipts. Colour says the same as the word beside it. */
 import { formatSize } from "../core/size.ts";
 import type { ListRecord, Report } from "../core/types.ts";
 import type { RenderOptions } from "./operation.ts";
+import { table } from "./table.ts";
+
+export { table } from "./table.ts";
 
 const COLORS = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
 
 export function paint(text: string, color: keyof typeof COLORS, options: RenderOptions): string {
   return options.color ? `\u001b[${COLORS[color]}m${text}\u001b[0m` : text;
-}
-
-/** Columns as wide as their longest cell; the last one is not padded. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, i) => (i === row.length - 1 ? cell : cell + " ".repeat((widths[i] ?? 0) - width(cell)))).join("  ");
-  return rows.map((row) => line(row).trimEnd()).join("\n");
-}
-
-function width(cell: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room
-  return cell.replace(/\u001b\[\d+m/g, "").length;
 }
 
 export function age(time: string | null, nowMs: number = Date.now()): string {
@@ -67,7 +56,7 @@ export function listTable(records: readonly ListRecord[], options: RenderOptions
     age(record.started_at),
     record.role ?? "",
   ]);
-  return table([["AGENT", "STATE", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows]);
+  return table([["AGENT", "STATE", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows], options);
 }
 
 /** The receipt of a stop. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { presentDriver } from "../agent/find-driver.ts";
+import { DRIVER_NAMES, presentDriver } from "../agent/find-driver.ts";
 import type { StartOptions } from "../agent/start.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { parseAgentId, parseTaskId, quote } from "../core/ids.ts";
@@ -29,7 +29,7 @@ const input = z.strictObject({
     .describe(
       "How it is run: claude, codex, gemini, opencode, command, or one of midwatch.config.json (by default the CLI that is installed)",
     )
-    .meta({ value: "NAME" })
+    .meta({ value: "NAME", suggest: DRIVER_NAMES })
     .optional(),
   model: z.string().describe("Model that the CLI should use").optional(),
   permission: z
@@ -83,6 +83,10 @@ const input = z.strictObject({
     .enum(["turns"])
     .describe("Log what the agent said to the journal, turn by turn, when it has ended")
     .optional(),
+  mcp: z
+    .boolean()
+    .describe("Give it midwatch's MCP tools, where its CLI takes them; --no-mcp leaves them out")
+    .default(true),
   fallback_dir: z
     .string()
     .describe("Workspace to use for this run when the usual one cannot be written")
@@ -220,7 +224,7 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     task: task === undefined ? undefined : parseTaskId(task),
     parent: parent === undefined ? undefined : parseAgentId(parent),
     ...{ role, name, cwd, stdin, model, permission, labels: label, envFile: env_file, queue, interactive },
-    ...{ worktree: given.worktree, branch: given.branch, journal: given.journal },
+    ...{ worktree: given.worktree, branch: given.branch, journal: given.journal, mcp: given.mcp },
   };
 }
 

@@ -75,19 +75,22 @@ export const messages: Operation = operation({
     const all = await workspaceOf(context).messages(agent);
     return all.map((message) => maskValue(message) as Message);
   },
-  render: (all) =>
+  render: (all, options) =>
     all.length === 0
       ? "No messages."
-      : table([
-          ["STATE", "AGE", "FROM", "RUN", "TEXT"],
-          ...all.map(({ state, at, from, run, taken_by, text }) => [
-            taken_by === null ? state : `${state} by run ${taken_by}`,
-            age(at),
-            from,
-            String(run),
-            oneLine(text),
-          ]),
-        ]),
+      : table(
+          [
+            ["STATE", "AGE", "FROM", "RUN", "TEXT"],
+            ...all.map(({ state, at, from, run, taken_by, text }) => [
+              taken_by === null ? state : `${state} by run ${taken_by}`,
+              age(at),
+              from,
+              String(run),
+              oneLine(text),
+            ]),
+          ],
+          options,
+        ),
 });
 
 function oneLine(text: string): string {

@@ -13,6 +13,10 @@ function used(tokens: Tokens | null, cost: number | null): string {
   return [...counts, ...(cost === null ? [] : [`${cost.toFixed(4)} USD`])].join(", ");
 }
 
+function when(time: string | null): string {
+  return time === null ? "-" : `${age(time)} ago (${time})`;
+}
+
 /** Agents that it started, and they, indented. */
 function tree(children: readonly ChildRecord[], indent = "  "): string[] {
   return children.flatMap(({ agent, phase, outcome, role, children: below }) => [
@@ -47,9 +51,12 @@ export const show: Operation = operation({
       ["state", state(record, options)],
       ["verdict", record.verdict ?? "-"],
       ["run", `${record.run} (${record.guarantee ?? "-"})`],
-      ["started", `${record.started_at ?? "-"} (${age(record.started_at)} ago)`],
-      ["ended", record.ended_at ?? "-"],
-      ["output", `${formatSize(record.bytes)}, last ${age(record.last_output_at)} ago`],
+      ["started", when(record.started_at)],
+      ["ended", when(record.ended_at)],
+      [
+        "output",
+        `${formatSize(record.bytes)}, ${record.last_output_at === null ? "nothing yet" : `last ${age(record.last_output_at)} ago`}`,
+      ],
       ["log", record.log],
     ];
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
@@ -72,7 +79,7 @@ export const show: Operation = operation({
     return [
       table(lines),
       ...(below.length > 0 ? ["started", ...below] : []),
-      ...(files.length > 0 ? ["", table([["KIND", "SIZE", "AGE", "SHA256", "PATH"], ...files])] : []),
+      ...(files.length > 0 ? ["", table([["KIND", "SIZE", "AGE", "SHA256", "PATH"], ...files], options)] : []),
     ].join("\n");
   },
   next: (record) =>

@@ -17,9 +17,9 @@ export function summaryTable(summaries: readonly AgentSummary[], options: Render
     verdictText(one.on_track_status, options),
     age(one.since),
     one.cause ?? one.evidence[0]?.rule ?? "",
-    one.current_activity.slice(0, Math.max(20, options.width - 60)),
+    one.current_activity,
   ]);
-  return table([["AGENT", "VERDICT", "SINCE", "WHY", "DOES"], ...rows]);
+  return table([["AGENT", "VERDICT", "SINCE", "WHY", "DOES"], ...rows], options);
 }
 
 export function summaryText(one: AgentSummary, options: RenderOptions): string {
@@ -41,9 +41,10 @@ export function summaryText(one: AgentSummary, options: RenderOptions): string {
     ["idle", one.idle_duration_seconds === null ? "-" : `${one.idle_duration_seconds}s`],
     ["used", used(one)],
     ["advice", one.recommended_action],
+    ...opinionOf(one),
   ];
-  const why = one.evidence.flatMap(({ rule, level, value, threshold, about, log, quote }) => [
-    `  ${level === "alert" ? paint(rule, "red", options) : paint(rule, "yellow", options)}  ${value} (from ${threshold}): ${about}`,
+  const why = one.evidence.flatMap(({ source, rule, level, value, threshold, about, log, quote }) => [
+    `  ${paint(rule, level === "alert" ? "red" : "yellow", options)}  ${source === "llm" ? "" : `${value} (from ${threshold}): `}${about}`,
     ...(log === null
       ? [`    ${quote}`]
       : [
@@ -52,6 +53,14 @@ export function summaryText(one: AgentSummary, options: RenderOptions): string {
         ]),
   ]);
   return [table(lines), ...(why.length > 0 ? ["why", ...why] : [])].join("\n");
+}
+
+/** Said by a model beside the rules, with its name on it. */
+function opinionOf({ second_opinion: opinion }: AgentSummary): [string, string][] {
+  if (!opinion) return [];
+  const { model, at, status, confidence, activity, recommended_action: advice } = opinion;
+  const sure = `${Math.round(confidence * 100)} of 100 sure`;
+  return [[model, [`${status}, ${sure}, ${age(at)} ago: ${activity}`, advice].filter(Boolean).join(" ")]];
 }
 
 function used({ tokens, cost_usd, cost_estimated, model }: AgentSummary): string {

@@ -11,11 +11,14 @@ export const tasks: Operation = operation({
   changes: false,
   examples: ["midwatch tasks", "midwatch tasks --json | jq -r .task"],
   run: (context) => workspaceOf(context).tasks(),
-  render: (found) =>
+  render: (found, options) =>
     found.length === 0
       ? "No tasks."
-      : table([
-          ["TASK", "AGE", "DESCRIPTION"],
-          ...found.map((one) => [one.task, age(one.created_at), one.description.split("\n")[0]?.slice(0, 100) ?? ""]),
-        ]),
+      : table(
+          [
+            ["TASK", "AGE", "DESCRIPTION"],
+            ...found.map((one) => [one.task, age(one.created_at), one.description.split("\n")[0]?.slice(0, 100) ?? ""]),
+          ],
+          options,
+        ),
 });

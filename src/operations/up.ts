@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { MidwatchError, toMidwatchError } from "../core/errors.ts";
-import type { HouseRecord, Workspace } from "../fleet.ts";
+import { toMidwatchError } from "../core/errors.ts";
+import type { HouseOptions, HouseRecord, Workspace } from "../fleet.ts";
 import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
-import { type Context, type Operation, operation } from "./operation.ts";
+import { type Operation, operation } from "./operation.ts";
 
 const AGAIN_MS = 5000;
 
 export const up: Operation = operation({
   name: "up",
-  summary: "Keep house and serve the dashboard: queue, clean-up, limits, journal; HTTP and WebSocket",
+  summary: "Keep house and serve the dashboard: queue, clean-up, limits, journal, alerts; HTTP and WebSocket",
   details:
     "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. Of several, one leads and the others stand by; `midwatch leader` tells which; each of them serves. A line is printed for each thing done, and first the link to the dashboard, which is good once. After a write error it pauses and goes on when it can be written again (docs/leader.md). The server (docs/http.md) listens on this machine only; the token is in .agent-workspace/http-token.",
   positionals: [],
@@ -44,16 +44,18 @@ export const up: Operation = operation({
   async *run(context, { once, http, port, host, allow_remote: allowRemote, link, ...config }) {
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {
-      yield { link: await newLink(workspace) };
+      yield { link: await workspace.loginLink() };
       return;
     }
+    workspace.checkAlerts(); // Before anything is served: what is wrong with them is said at the start.
     const tell = (text: string): void => context.notice(text);
+    const terminal = context.terminal && !context.json;
     const served = http && !once ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
     try {
       if (served !== undefined) yield { link: served.link };
       yield* served === undefined
-        ? workspace.keepHouse({ once, signal: context.signal, tell })
-        : keepOn(context, workspace, tell);
+        ? workspace.keepHouse({ once, signal: context.signal, tell, terminal })
+        : keepOn(workspace, { signal: context.signal, tell, terminal });
     } finally {
       await served?.close();
     }
@@ -62,36 +64,16 @@ export const up: Operation = operation({
 });
 
 /** What goes wrong with the house does not end the server: it is told, and begun again. */
-async function* keepOn(
-  { signal }: Context,
-  workspace: Workspace,
-  tell: (text: string) => void,
-): AsyncGenerator<HouseRecord> {
+async function* keepOn(workspace: Workspace, options: HouseOptions): AsyncGenerator<HouseRecord> {
+  const { signal, tell } = options;
   while (!signal.aborted) {
     try {
-      yield* workspace.keepHouse({ signal, tell });
+      yield* workspace.keepHouse(options);
     } catch (error) {
       tell(`keeping house failed and is begun again: ${toMidwatchError(error).message}`);
       await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
     }
   }
-}
-
-async function newLink(workspace: Workspace): Promise<string> {
-  const none = (cause?: unknown): MidwatchError =>
-    new MidwatchError("NOT_FOUND_SERVER", "No server of this workspace answers.", { hint: "midwatch up", cause });
-  const server = workspace.server();
-  if (server === undefined) throw none();
-  let answer: { link?: string };
-  try {
-    const headers = { authorization: `Bearer ${workspace.httpToken()}` };
-    const asked = await fetch(`${server.url}/login`, { method: "POST", headers, signal: AbortSignal.timeout(5000) });
-    answer = (await asked.json()) as { link?: string };
-  } catch (error) {
-    throw none(error);
-  }
-  if (answer.link === undefined) throw none();
-  return answer.link;
 }
 
 function roundText({ started, stopped, archived, deleted, problem, term }: HouseRecord): string {

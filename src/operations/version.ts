@@ -18,7 +18,7 @@ export const version: Operation = operation({
 });
 
 /** From the package.json that lies above this file: the depth differs between src, dist and the one-file bundle. */
-function midwatchVersion(): string {
+export function midwatchVersion(): string {
   for (const up of ["../../package.json", "../package.json"]) {
     try {
       const { name, version: found } = JSON.parse(readFileSync(new URL(up, import.meta.url), "utf8"));

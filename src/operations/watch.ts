@@ -19,7 +19,7 @@ export const watch: Operation = operation({
   async *run(context, { once, ...config }) {
     using workspace = workspaceOf(context, { config });
     if (!once) {
-      for await (const one of workspace.watch(context.signal)) yield [one];
+      for await (const one of workspace.watch(context.signal, (text) => context.notice(text))) yield [one];
       return;
     }
     const { summaries, failed } = await workspace.watcher().round({ once: true });

@@ -2,7 +2,7 @@
  * Calling git. Argument lists only, never a shell; nothing that a repository or a caller's environment has set can run a program
  * (hooks, fsmonitor), ask a question or wait for ever. What it prints is English, so that we can tell its faults apart.
  */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { withoutOuterRun } from "./environment.ts";
@@ -13,7 +13,13 @@ export interface GitOptions {
   set?: Readonly<Record<string, string>>;
   timeoutMs?: number;
   /** Given to it as its input. */
-  input?: string;
+  input?: string | Uint8Array;
+  /** Settings that come before ours, so that ours win. */
+  config?: readonly string[];
+  /** It has a session of its own: no terminal to ask at, and it is ended with all that it started (transports, ssh). */
+  apart?: boolean;
+  /** Ends it. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface GitAnswer {
@@ -28,7 +34,9 @@ const LOCK_TRIES = 40;
 /** More than any list or diff that a person looks at; beyond it the answer is an error, not a full memory. */
 const OUTPUT_MAX = 256 << 20;
 
-const QUIET: readonly string[] = [
+const settings = (list: readonly string[]): string[] => list.flatMap((setting) => ["-c", setting]);
+
+const QUIET: readonly string[] = settings([
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
   "gc.auto=0",
@@ -36,7 +44,7 @@ const QUIET: readonly string[] = [
   "core.quotePath=false",
   "advice.addEmbeddedRepo=false",
   "diff.submodule=short",
-].flatMap((setting) => ["-c", setting]);
+]);
 
 /** A git that called us (a hook, an alias) has set these for its own repository. */
 const OF_ANOTHER_GIT =
@@ -47,6 +55,16 @@ const LOCKED = /\.lock['"]?: File exists|Unable to create '.*\.lock'|could not l
 
 /** One call, whatever it answers. Tried again while another git holds a lock. */
 export async function git(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+  const { code, stdout, stderr } = await gitBytes(folder, args, options);
+  return { code, stdout: stdout.toString(), stderr };
+}
+
+/** The same for an answer that is not text. */
+export async function gitBytes(
+  folder: string,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<Omit<GitAnswer, "stdout"> & { stdout: Buffer }> {
   for (let attempt = 1; ; attempt++) {
     const answer = await once(folder, args, options);
     if (answer.code === 0 || answer.code === null || !LOCKED.test(answer.stderr) || attempt === LOCK_TRIES)
@@ -69,31 +87,56 @@ export async function gitText(folder: string, args: readonly string[], options: 
   );
 }
 
-function once(folder: string, args: readonly string[], options: GitOptions): Promise<GitAnswer> {
-  const { env = process.env, set = {}, timeoutMs = LOOK_MS, input } = options;
+function once(
+  folder: string,
+  args: readonly string[],
+  options: GitOptions,
+): Promise<Omit<GitAnswer, "stdout"> & { stdout: Buffer }> {
+  const { env = process.env, set = {}, timeoutMs = LOOK_MS, input, config = [], apart = false, signal } = options;
   return new Promise((resolve, reject) => {
-    const child = spawn("git", ["--no-pager", "-C", folder, ...QUIET, ...args], {
+    const child = spawn("git", ["--no-pager", "-C", folder, ...settings(config), ...QUIET, ...args], {
       env: { ...environment(env), ...set },
       stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-      timeout: timeoutMs,
-      killSignal: "SIGKILL",
+      detached: apart,
     });
+    const end = (): void => kill(child, apart);
+    const timer = setTimeout(end, timeoutMs);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
     const parts: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
     let bytes = 0;
     const gather = (to: Buffer[]) => (part: Buffer) => {
       bytes += part.length;
-      if (bytes > OUTPUT_MAX) child.kill("SIGKILL");
+      if (bytes > OUTPUT_MAX) end();
       else to.push(part);
     };
     child.stdout?.on("data", gather(parts.stdout));
     child.stderr?.on("data", gather(parts.stderr));
     child.stdin?.on("error", () => undefined); // It ended without reading: its code says why.
     child.stdin?.end(input);
-    child.once("error", (error) => reject(asError(error)));
-    child.once("close", (code) =>
-      resolve({ code, stdout: Buffer.concat(parts.stdout).toString(), stderr: Buffer.concat(parts.stderr).toString() }),
-    );
+    const over = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+    };
+    child.once("error", (error) => {
+      over();
+      reject(asError(error));
+    });
+    child.once("close", (code) => {
+      over();
+      resolve({ code, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr).toString() });
+    });
   });
+}
+
+/** A child of ours that has not been waited for yet, so its pid, and the group that it leads, are its own. */
+function kill(child: ChildProcess, group: boolean): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(group ? -child.pid : child.pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }
 
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

@@ -131,6 +131,20 @@ export function processesIn(folder: string): ProcessFacts[] {
   });
 }
 
+/** Whether any process was started with this text in its arguments or environment. Good for a question, never for a signal. */
+export function isMentioned(text: string): boolean {
+  return pids().some((pid) =>
+    ["cmdline", "environ"].some((file) => {
+      try {
+        return pid !== process.pid && readFileSync(`/proc/${pid}/${file}`, "latin1").includes(text);
+      } catch (error) {
+        throwIfExhausted(error);
+        return false; // It has ended, or is another user's.
+      }
+    }),
+  );
+}
+
 function pids(): number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))

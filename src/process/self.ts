@@ -1,4 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** Where the command line is, seen from this file: in the sources, in dist, in the one-file bundle. */
+const ENTRIES = ["../doors/cli/main.ts", "../midwatch.js", "./midwatch.js"];
+
+/** The words that run `midwatch ARGS`, also when this process is another program that uses the library. */
+export function midwatchWords(args: readonly string[]): [string, ...string[]] {
+  const found = ENTRIES.map((entry) => fileURLToPath(new URL(entry, import.meta.url))).find((path) => existsSync(path));
+  return [process.execPath, found ?? process.argv[1] ?? "", ...args];
+}
 
 /** The words that start this program once more. */
 export function selfCommand(args: readonly string[]): [string, ...string[]] {

@@ -41,7 +41,7 @@ export async function runShell(command: string, options: ShellOptions): Promise<
 }
 
 /** A child of ours and all below it. Stopped first, from the top: what stands still starts nothing and loses no parent. */
-function killTree(root: number): void {
+export function killTree(root: number): void {
   const tree = [root];
   for (let i = 0; i < tree.length; i++) {
     signal(tree[i] as number, "SIGSTOP");

@@ -309,10 +309,10 @@ export class Registry {
   }
 
   /** Agent ids that begin with `prefix`, at most 10. */
-  findByPrefix(prefix: string): AgentId[] {
+  findByPrefix(prefix: string, most: number = FOUND_MAX): AgentId[] {
     // Ids are ASCII, so everything with the prefix sorts below prefix + DEL.
-    const sql = `SELECT id FROM agents WHERE id >= ? AND id < ? ORDER BY id LIMIT ${FOUND_MAX}`;
-    return this.#all(sql, prefix, `${prefix}\u007f`).map((row) => row["id"] as AgentId);
+    const sql = `SELECT id FROM agents WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`;
+    return this.#all(sql, prefix, `${prefix}\u007f`, most).map((row) => row["id"] as AgentId);
   }
 
   /** What SQLite finds wrong in the whole file; empty when it is sound. */

@@ -105,6 +105,33 @@ it("taken up after any line, a reading comes to what one without a break does", 
   }
 });
 
+it("the list gives what Claude Code worked out by the list price for each model of the recorded streams", () => {
+  const uses = streams
+    .filter(({ cli }) => cli === "claude")
+    .flatMap(({ path }): [string, Line][] => {
+      const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
+      const results = lines.map((line): Line => JSON.parse(line)).filter(({ type }) => type === "result");
+      return results.flatMap(({ modelUsage }) => Object.entries(modelUsage));
+    })
+    .filter(([, use]) => use.costUSD > 0);
+  expect(uses.length).toBeGreaterThan(0);
+  for (const [model, use] of uses) {
+    const { inputTokens: input, outputTokens: output } = use;
+    const tokens = { input, output, cache_read: use.cacheReadInputTokens, cache_write: use.cacheCreationInputTokens };
+    expect(priceOf(model, tokens)).toBeCloseTo(use.costUSD, 9);
+  }
+});
+
+it("every price says where it was found and when, and none is free", () => {
+  const text = readFileSync(new URL("../../src/monitor/prices.json", import.meta.url), "utf8");
+  const { sources, models } = JSON.parse(text) as Record<"sources" | "models", Record<string, Line>>;
+  for (const [model, { source, input, output }] of Object.entries(models)) {
+    expect(sources[source]?.where, model).toBeTypeOf("string");
+    expect(sources[source].checked, model).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(Math.min(input, output), model).toBeGreaterThan(0);
+  }
+});
+
 it("a model has its own price or none: a dated name has the price of its family, another size has not", () => {
   const tokens = { input: 1_000_000, output: 0, cache_read: 0, cache_write: 0 };
   expect(priceOf("claude-sonnet-4-5-20250929", tokens)).toBe(3);

@@ -1,10 +1,10 @@
-import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { type AgentSummary, type JournalEvent, Workspace } from "../../src/fleet.ts";
-import { placeToolUser } from "../support/tool-user.ts";
+import { speaker } from "../support/speaker.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 
 const SIXTEEN = [
@@ -30,15 +30,6 @@ function lab(): Lab {
   const made = new Lab();
   onTestFinished(() => made.end());
   return made;
-}
-
-/** What stands in for Claude Code prints these lines and stays. */
-function speaker(made: Lab, lines: readonly object[], then = "sleep 60"): NodeJS.ProcessEnv {
-  const bin = placeToolUser(made.folder);
-  const text = lines.map((line) => `printf '%s\\n' '${JSON.stringify(line)}'`).join("\n");
-  rmSync(join(bin, "claude"));
-  appendFileSync(join(bin, "claude"), `#!/bin/sh\n${text}\n${then}\n`, { mode: 0o755 });
-  return { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
 }
 
 const init = { type: "system", subtype: "init", session_id: "s", model: "claude-sonnet-4-5" };
@@ -68,7 +59,7 @@ async function verdicts(made: Lab): Promise<JournalEvent[]> {
 
 it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
   const made = lab();
-  const workspace = made.open({ env: speaker(made, [...LOOP, { type: "text", note: SECRET }]) });
+  const workspace = made.open({ env: speaker(made.folder, [...LOOP, { type: "text", note: SECRET }]) });
   const task = workspace.task("Fix the parser so that npm test passes again");
   const run = await workspace.run({
     driver: "claude",
@@ -167,7 +158,7 @@ it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, re
 
 it("R-001.10: without its database the watch begins anew and comes to the same", async () => {
   const made = lab();
-  const workspace = made.open({ env: speaker(made, LOOP) });
+  const workspace = made.open({ env: speaker(made.folder, LOOP) });
   await workspace.run({ driver: "claude", prompt: "parser" });
   await until(async () => (await workspace.watcher().round()).summaries[0]?.on_track_status === "blocked");
   const [before] = workspace.positions.all();
@@ -192,7 +183,7 @@ it.each([
   ["interrupt", "failed"],
 ] as const)("a task that asks for %s gets it when its agent is blocked for sure", async (policy, outcome) => {
   const made = lab();
-  const workspace = made.open({ env: speaker(made, LOOP, "exec sleep 60") });
+  const workspace = made.open({ env: speaker(made.folder, LOOP, "exec sleep 60") });
   const task = workspace.task("Fix the parser", { on_verdict: policy });
   const run = await workspace.run({ driver: "claude", task: task.task, prompt: "Mend it" });
   const watcher = workspace.watcher();
@@ -203,9 +194,22 @@ it.each([
   expect((await workspace.show(run.agent)).outcome).toBe(outcome);
 });
 
+it("thresholds of midwatch.config.json decide, and a wrong name is refused at the door", async () => {
+  const made = lab();
+  const file = join(made.folder, "midwatch.config.json");
+  writeFileSync(file, JSON.stringify({ rules: { error_streak: { watch: 1, alert: 2 } } }));
+  const workspace = made.open({ env: speaker(made.folder, LOOP.slice(0, 5)) });
+  await workspace.run({ driver: "claude", prompt: "Mend the parser" });
+  await until(async () => (await workspace.watcher().round()).summaries[0]?.cause === "error_streak");
+  writeFileSync(file, JSON.stringify({ rules: { error_streek: { alert: 2 } } }));
+  const { code, stderr } = await made.cli("ls");
+  expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean error_streak?")]);
+  rmSync(file);
+});
+
 it("by default the watch only tells", async () => {
   const made = lab();
-  const workspace = made.open({ env: speaker(made, LOOP) });
+  const workspace = made.open({ env: speaker(made.folder, LOOP) });
   const run = await workspace.run({ driver: "claude", prompt: "Mend the parser" });
   await until(async () => (await workspace.watcher().round()).summaries[0]?.on_track_status === "blocked");
   expect((await workspace.show(run.agent)).phase).toBe("running");
@@ -213,7 +217,7 @@ it("by default the watch only tells", async () => {
 
 it("the commands watch --once, summary, cost and ls say it", async () => {
   const made = lab();
-  const workspace = made.open({ env: speaker(made, LOOP) });
+  const workspace = made.open({ env: speaker(made.folder, LOOP) });
   const { agent, log } = await workspace.run({ driver: "claude", prompt: "Mend the parser" });
   await until(() => readFileSync(log, "utf8").split("\n").length > LOOP.length);
   const once = await made.cli("watch", "--once", "--json");

@@ -4,9 +4,11 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
+import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
+import { fileKills } from "./file-kills.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
@@ -22,8 +24,11 @@ import type { Report } from "./report.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
+import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
+import { watchHangs } from "./watch-hangs.ts";
 import { watchKills } from "./watch-kills.ts";
+import { watchMemory } from "./watch-memory.ts";
 
 type Campaign = (count: number, seed: number) => Promise<Report>;
 
@@ -45,6 +50,11 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  alertKills: [alertKills, 200],
+  fileKills: [fileKills, 200],
+  watchMemory: [watchMemory, 60],
+  syncClones: [syncClones, 60],
+  watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };

@@ -26,6 +26,10 @@ export interface CliOptions {
   /** With an MCP server, `stubborn`, that will not go away. */
   mcp?: boolean;
   tier?: Tier;
+  /** Claude Code asks its input for each permission; nobody answers there. */
+  asks?: boolean;
+  /** Besides what every CLI gets. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** One in a lab. As a user would start it, through the command line. */
@@ -34,7 +38,7 @@ export async function startCli(
   api: ModelApi,
   cli: CliName,
   scenario: Scenario,
-  { mcp = false, tier = "auto" }: CliOptions = {},
+  { mcp = false, tier = "auto", asks = false, env: more = {} }: CliOptions = {},
 ): Promise<CliTrial> {
   const [work, home, pids] = ["project", "home", "pids"].map((name) => join(lab.folder, name)) as [
     string,
@@ -52,8 +56,11 @@ export async function startCli(
     mcp: mcp ? { stubborn: server } : {},
   });
   const options = ["--json", "--workspace", lab.root, "--cwd", work, "--name", cli, "--grace", "1s", "--tier", tier];
-  const driver = ["--driver", cli, "--permission", "all", "Do what the script says"];
-  const { code, stdout, stderr } = await midwatch(work, ["run", ...options, ...driver, "--", ...args], env);
+  const permission = asks ? ["--interactive", "--permission", "ask"] : ["--permission", "all"];
+  const driver = ["--driver", cli, ...permission, "Do what the script says"];
+  const own = asks ? [...args, "--permission-prompt-tool", "stdio"] : args;
+  const argv = ["run", ...options, ...driver, "--", ...own];
+  const { code, stdout, stderr } = await midwatch(work, argv, { ...env, ...more });
   if (code !== 0) throw new Error(`run ended with ${code}: ${stderr}`);
   return { cli, lab, scenario: name, work, record: JSON.parse(stdout) as RunRecord, lives: () => livesIn(pids) };
 }

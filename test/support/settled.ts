@@ -19,8 +19,10 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
     config: loadConfig(),
     env: process.env,
     cwd: at.folder,
+    thresholds: {},
     registries,
     engine,
+    own: engine,
     journal: engine,
   };
   for (let i = 0; i < times; i++) await reconcile(context, monoMs() + 11_000);

@@ -17,6 +17,8 @@ export interface Flag {
   about: string;
   standard: unknown;
   choices: readonly string[] | undefined;
+  /** Words that fit, among others. */
+  suggestions: readonly string[] | undefined;
   required: boolean;
 }
 
@@ -29,6 +31,7 @@ interface Property {
   short?: string;
   value?: string;
   optionalValue?: boolean;
+  suggest?: string[];
 }
 
 /** Taken by every command. */
@@ -61,6 +64,7 @@ export function fieldsOf(operation: Operation): Flag[] {
       about: property.description ?? "",
       standard: property.default,
       choices: one.enum?.map(String),
+      suggestions: property.suggest,
       required: required.has(field),
     };
   });
@@ -92,6 +96,7 @@ function global(name: string, kind: Flag["kind"], about: string, value: string):
     optionalValue: false,
     standard: undefined,
     choices: undefined,
+    suggestions: undefined,
     required: false,
   };
 }

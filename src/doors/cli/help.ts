@@ -7,6 +7,22 @@ const EXIT_CODES =
 
 export type Bold = (text: string) => string;
 
+/** For someone who types `midwatch` where there is nothing yet. */
+export function welcome(bold: Bold): string {
+  return `midwatch runs coding agents headless, records everything they print, and stops them with proof.
+There is no workspace here yet; the first agent makes one.
+
+${bold("Begin:")}
+  midwatch demo                           see it work: half a minute, no key, no network
+  midwatch run "fix the failing tests"    an agent CLI that is installed here
+  midwatch run -- make test               any command
+  midwatch up                             dashboard, watch and limits
+  midwatch doctor                         what this machine has and lacks
+
+\`midwatch help\` lists the commands, \`midwatch COMMAND --help\` tells about one.
+`;
+}
+
 export function overview(operations: readonly Operation[], bold: Bold): string {
   const width = Math.max(...operations.map(({ name }) => name.length));
   return [

@@ -44,12 +44,18 @@ async function dispatch(
   out: Output,
   operations: readonly Operation[],
 ): Promise<number> {
-  const { commandHelp, overview } = await import("./help.ts");
+  if (argv[0] === "__complete") {
+    const { complete } = await import("./complete.ts");
+    await out.write(complete(argv.slice(1), operations, io));
+    return 0;
+  }
+  const { commandHelp, overview, welcome } = await import("./help.ts");
   const color = useColor(io);
   const bold = (text: string): string => (color ? `\u001b[1m${text}\u001b[22m` : text);
   const { before, words } = splitCommand(argv);
   const asksHelp = before.includes("--help") || before.includes("-h");
-  const command = words[0] ?? (before.includes("--version") ? "version" : "help");
+  const alone = words.length === 0 && !before.includes("--version");
+  const command = words[0] ?? (alone ? (operations.some(({ name }) => name === ALONE) ? ALONE : "help") : "version");
   if (command === "help" || asksHelp) {
     const topic = command === "help" ? words.slice(1) : words;
     const text = topic.length === 0 ? overview(operations, bold) : commandHelp(find(topic, operations), bold);
@@ -78,14 +84,35 @@ async function dispatch(
     get signal() {
       return AbortSignal.any([out.gone, ...(io.signal === undefined ? [] : [io.signal])]);
     },
+    async serveMcp() {
+      const [{ serveOnStdio }, { midwatchVersion }] = await Promise.all([
+        import("../mcp/stdio.ts"),
+        import("../../operations/version.ts"),
+      ]);
+      await serveOnStdio({ ...io, workspace: globals.workspace }, midwatchVersion(), this.signal);
+    },
     progress: (text) => showProgress(io, text),
     notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
-  const answer = await operation.run(context, validate(operation, input));
+  let answer: unknown;
+  try {
+    answer = await operation.run(context, validate(operation, input));
+  } catch (error) {
+    if (!(alone && globals.workspace === undefined && isMissingWorkspace(error)) || globals.json) throw error;
+    await out.write(welcome(bold));
+    return 0;
+  }
   showProgress(io, "");
   const code = await print(operation, answer, { io, out, json: globals.json, color });
   for (const text of notices) tell(io, text);
   return code;
+}
+
+/** What `midwatch` without a word does, where there is a workspace. */
+const ALONE = "status";
+
+function isMissingWorkspace(error: unknown): boolean {
+  return error instanceof MidwatchError && error.code === "NOT_FOUND_WORKSPACE";
 }
 
 interface Printing {
@@ -118,7 +145,7 @@ function shown(operation: Operation, data: unknown, { io, json, color }: Printin
   if (json || operation.render === undefined) {
     return (Array.isArray(data) ? data : [data]).map((item) => `${JSON.stringify(item)}\n`).join("");
   }
-  const text = operation.render(data, { color, width: io.stdout.columns ?? 80 });
+  const text = operation.render(data, { color, width: io.stdout.columns ?? 80, fit: io.stdout.isTTY === true });
   return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 

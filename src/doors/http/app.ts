@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import type { Workspace } from "../../fleet.ts";
+import type { McpOverHttp } from "../mcp/http.ts";
 import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
 import type { Auth, Who } from "./auth.ts";
 import type { FleetFeed } from "./fleet-feed.ts";
@@ -21,6 +22,7 @@ export interface Door {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   url: string;
+  mcp: McpOverHttp;
   /** Somebody changed something through this door: what is kept of the fleet is old. */
   changed(): void;
 }
@@ -94,6 +96,15 @@ export function httpDoor(door: Door): Hono<Bindings> {
     if (who.via !== "bearer" || who.agent !== undefined)
       throw new MidwatchError("REFUSED_RIGHT", "Only the token makes links.", { hint: "midwatch up --link" });
     return c.json({ link: `${door.url}/login/${door.auth.newCode()}` });
+  });
+
+  app.all("/mcp", async (c) => {
+    const who = c.get("who");
+    if (who.via !== "bearer")
+      throw new MidwatchError("REFUSED_RIGHT", "MCP is for programs: a browser's login does not open it.", {
+        hint: "Send `Authorization: Bearer TOKEN`.",
+      });
+    return await door.mcp.fetch(c.req.raw, who.agent ?? "");
   });
 
   app.get("/api/openapi.json", (c) => c.json(openapi(door.url)));

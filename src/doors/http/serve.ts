@@ -7,6 +7,7 @@ import { getRequestListener } from "@hono/node-server";
 import { MidwatchError } from "../../core/errors.ts";
 import type { Workspace } from "../../fleet.ts";
 import type { Served, ServeOptions } from "../../operations/operation.ts";
+import { mcpDoor } from "../mcp/door.ts";
 import { type Door, httpDoor } from "./app.ts";
 import { Auth } from "./auth.ts";
 import { FleetFeed } from "./fleet-feed.ts";
@@ -38,15 +39,16 @@ export async function serve(
   const port = await listen(server, options);
   const url = `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`;
   const fleet = new FleetFeed(workspace, limits);
+  const place = { cwd: dirname(workspace.root), env: options.env ?? process.env };
   const door: Door = {
+    ...place,
     workspace,
     auth: new Auth(workspace, { port, remote }, limits),
     fleet,
     limits,
     assets: readAssets(),
-    cwd: dirname(workspace.root),
-    env: options.env ?? process.env,
     url,
+    mcp: mcpDoor(workspace, { ...place, changed: () => fleet.changed() }),
     changed: () => fleet.changed(),
   };
   const live = liveDoor(door);
@@ -60,6 +62,7 @@ export async function serve(
     close: async () => {
       withdraw();
       live.close();
+      await door.mcp.close();
       fleet.close();
       const closed = once(server, "close");
       server.close();

@@ -1,0 +1,126 @@
+/** From a tool call to operations: the context they run in, their checks, their answers, and errors as MCP knows them. */
+import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { maskValue } from "../../core/mask.ts";
+import { type Caller, openWorkspace, type Workspace } from "../../fleet.ts";
+import type { Context, Operation } from "../../operations/operation.ts";
+import { type Call, readArguments, type Tool } from "./tool.ts";
+
+/** Where a server stands: one workspace, which may still have to be made. */
+export interface Place {
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** `--workspace DIR`, when given. */
+  workspace: string | undefined;
+  /** Told after a call that may have changed something. */
+  changed?: () => void;
+}
+
+/** One workspace held open for all calls, and who asks. */
+export class Served {
+  readonly #place: Place;
+  #workspace: Workspace | undefined;
+  readonly #caller: Caller | undefined;
+
+  /** A server that serves others says who asks; on stdio it is whoever started us. */
+  constructor(place: Place, workspace?: Workspace, caller?: Caller) {
+    this.#place = place;
+    this.#workspace = workspace;
+    this.#caller = caller;
+  }
+
+  /** With `make`, it is made when there is none. */
+  open(make: boolean): Workspace {
+    this.#workspace ??= openWorkspace({ ...this.#place, make });
+    return this.#workspace;
+  }
+
+  served(make: boolean): { workspace: Workspace; caller: Caller } {
+    const workspace = this.open(make);
+    return { workspace, caller: this.#caller ?? workspace.caller() };
+  }
+
+  changed(): void {
+    this.#place.changed?.();
+  }
+
+  context(make: boolean, signal: AbortSignal, more: Pick<Context, "progress" | "notice">): Context {
+    const { env, workspace } = this.#place;
+    const served = this.served(make);
+    // An agent's paths begin where it works, wherever the server was started.
+    const { agent } = served.caller;
+    const cwd = (agent && served.workspace.folderOf(agent)) ?? this.#place.cwd;
+    return { door: "mcp", cwd, env, workspace, json: true, terminal: false, served, signal, ...more };
+  }
+}
+
+/** Operations that make a workspace when there is none, as on the command line. */
+const MAKERS: readonly string[] = ["run", "task", "event"];
+
+export async function callTool(
+  served: Served,
+  tool: Tool,
+  args: unknown,
+  asked: ServerContext,
+): Promise<CallToolResult> {
+  try {
+    const { input, more } = readArguments(tool, args);
+    const call = callOf(served, MAKERS.includes(tool.operation.name), asked);
+    const { success = true, guidance, cursor, ...reply } = await tool.run(call, input, more);
+    if (tool.operation.changes) served.changed();
+    // A cursor is given back as it is; what has the shape of a secret in it is none.
+    const masked = maskValue({ ...reply, warnings: [...call.notices], guidance }) as object;
+    const data = { success, ...(cursor === undefined ? {} : { cursor }), ...masked };
+    return { content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data };
+  } catch (thrown) {
+    const { code, message, hint, retryable } = toMidwatchError(thrown);
+    const data = maskValue({ success: false, error: message, code, hint: hint ?? null, retryable });
+    return { content: [{ type: "text", text: JSON.stringify(data) }], isError: true };
+  }
+}
+
+function callOf(served: Served, make: boolean, { mcpReq }: ServerContext): Call {
+  const notices: string[] = [];
+  const token = mcpReq._meta?.progressToken;
+  let steps = 0;
+  const progress = (text: string): void => {
+    if (token === undefined || text === "") return;
+    const params = { progressToken: token, progress: ++steps, message: text };
+    // A courtesy: whoever has gone does not need it.
+    mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+  };
+  const context = served.context(make, mcpReq.signal, { progress, notice: (text) => void notices.push(text) });
+  const run = (operation: Operation, input: Readonly<Record<string, unknown>>): unknown =>
+    operation.run(context, checked(operation, input));
+  return {
+    async ask<T>(operation: Operation, input: Readonly<Record<string, unknown>>) {
+      const answer = await run(operation, input);
+      if (!isStream(answer)) return answer as T;
+      const items: unknown[] = [];
+      for await (const item of answer) items.push(item);
+      return items as T;
+    },
+    async *items<T>(operation: Operation, input: Readonly<Record<string, unknown>>) {
+      yield* (await run(operation, input)) as AsyncIterable<T>;
+    },
+    workspace: () => served.open(make),
+    agent: context.served?.caller.agent,
+    notices,
+    signal: mcpReq.signal,
+    progress,
+  };
+}
+
+/** Fields that the caller left out are undefined for us, and missing for the schema. */
+function checked(operation: Operation, input: Readonly<Record<string, unknown>>): unknown {
+  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+  const { success, data, error } = operation.input.safeParse(given);
+  if (success) return data;
+  throw new MidwatchError("USAGE", `${error.issues[0]?.path.join(".")}: ${error.issues[0]?.message}`, {
+    hint: "See the description of the tool's arguments.",
+  });
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

@@ -1,0 +1,83 @@
+/** What several tools answer, in the field names that callers of MCP know. */
+import { z } from "zod";
+import { MidwatchError } from "../../core/errors.ts";
+import type { ListRecord, ShowRecord } from "../../core/types.ts";
+import { show } from "../../operations/show.ts";
+import type { Call, Guidance } from "./tool.ts";
+
+export const AGENT_ID = "Agent id or a unique prefix of one";
+
+export const taskId: z.ZodOptional<z.ZodString> = z
+  .string()
+  .describe("The agent's task; when given it must be right")
+  .optional();
+
+/** One agent, as `midwatch ls --json` tells it. */
+export interface AgentReply extends Omit<ListRecord, "agent" | "task"> {
+  agent_id: string;
+  task_id: string;
+  status: string;
+}
+
+export const agentSchema: z.ZodType<Record<string, unknown>> = z.looseObject({
+  agent_id: z.string(),
+  task_id: z.string(),
+  status: z.string().describe("The outcome of an ended run, else its phase"),
+  phase: z.string(),
+  outcome: z.string().nullable(),
+  verdict: z.string().nullable(),
+});
+
+export function agentReply(record: ListRecord): AgentReply {
+  const { agent, task, phase, outcome, ...rest } = record;
+  return { agent_id: agent, task_id: task, status: outcome ?? phase, phase, outcome, ...rest };
+}
+
+/** The agent as it is; refused when it does not work on the task that was named. */
+export async function shownAgent(call: Call, agent: string | undefined, task?: string): Promise<ShowRecord> {
+  const record = await call.ask<ShowRecord>(show, { agent });
+  if (task === undefined || record.task === task) return record;
+  throw new MidwatchError("NOT_FOUND_AGENT", `${record.agent} does not work on ${task}.`, {
+    hint: `Its task is ${record.task}; task_id may be left out.`,
+  });
+}
+
+export function guidance(state: string, next: string, ...actions: string[]): Guidance {
+  return { current_state: state, next_action: next, available_actions: actions };
+}
+
+/** What to do about one agent. */
+export function agentGuidance({ agent, phase, outcome, verdict, queued, reason }: ListRecord): Guidance {
+  const id = `agent_id ${agent}`;
+  if (queued && phase === "intended")
+    return guidance("queued", "It starts when there is room: wait_for_agents.", "kill_real_agent", "list_agents");
+  if (phase === "lost")
+    return guidance("lost", `Its keeper is gone: kill_real_agent with ${id} ends what is left.`, "kill_real_agent");
+  if (phase === "stuck")
+    return guidance("stuck", "Processes of it cannot be ended: tell a person.", "get_agent_output");
+  if (outcome === null && verdict !== null && verdict !== "on_track" && verdict !== "unknown")
+    return guidance(
+      `${phase}, ${verdict}`,
+      `Look at why: get_agent_summary with ${id}.`,
+      "get_agent_summary",
+      "send_message",
+      "kill_real_agent",
+    );
+  if (outcome === null)
+    return guidance(
+      phase,
+      "Do other work, then wait_for_agents; do not ask for its output again and again.",
+      "wait_for_agents",
+      "get_agent_output",
+      "get_agent_summary",
+      "kill_real_agent",
+    );
+  if (outcome === "completed")
+    return guidance("completed", `Read its result: get_agent_output with ${id}.`, "get_agent_output", "search_logs");
+  return guidance(
+    outcome,
+    reason === null ? `Read the end of its log: get_agent_output with ${id}.` : `It ended: ${reason}`,
+    "get_agent_output",
+    "deploy_headless_agent",
+  );
+}

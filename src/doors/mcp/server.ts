@@ -1,0 +1,84 @@
+/** The MCP server: tools from the table, resources, subscriptions. The same for both transports and for every protocol version. */
+import { McpServer, type ServerEvent } from "@modelcontextprotocol/server";
+import type { Served } from "./calls.ts";
+import { callTool } from "./calls.ts";
+import type { Changes } from "./changes.ts";
+import { addResources } from "./resources.ts";
+import { shown } from "./schema.ts";
+import { argumentsOf } from "./tool.ts";
+import { TOOLS } from "./tools.ts";
+
+const INSTRUCTIONS = `midwatch runs coding agents in the background and keeps everything they print.
+Start with deploy_headless_agent (create_real_task first when several agents share a goal), then do other work; wait_for_agents tells what changed, get_agent_summary whether an agent is on track, get_agent_output what it printed. kill_real_agent ends one with proof.
+Answers are short: use their cursor to read on. Each answer has guidance: what to do next.
+An agent that midwatch runs reports with update_agent_progress and report_agent_finding.`;
+
+export function midwatchServer(served: Served, version: string): McpServer {
+  const server = baseServer("midwatch", version, INSTRUCTIONS);
+  for (const tool of TOOLS) {
+    const { name, title, about, operation, destructive, idempotent } = tool;
+    server.registerTool(
+      name,
+      {
+        title,
+        description: about,
+        inputSchema: shown(argumentsOf(tool), "input"),
+        outputSchema: shown(tool.output, "output"),
+        annotations: {
+          title,
+          readOnlyHint: !operation.changes,
+          destructiveHint: destructive,
+          idempotentHint: idempotent || !operation.changes,
+          openWorldHint: false,
+        },
+      },
+      (args: unknown, asked) => callTool(served, tool, args, asked),
+    );
+  }
+  addResources(server, served);
+  return server;
+}
+
+/** A server without anything to offer, which speaks what ours speaks. */
+export function baseServer(name: string, version: string, instructions?: string): McpServer {
+  return new McpServer(
+    { name, version },
+    {
+      capabilities: { tools: {}, resources: { subscribe: true, listChanged: true } },
+      ...(instructions === undefined ? {} : { instructions }),
+    },
+  );
+}
+
+/**
+ * Subscriptions of a connection that lasts (stdio, a session). Before 2026-07-28 a client names each resource; since then the
+ * transport knows what its client listens to and passes on only that, and `listen` is called by who sees that it does.
+ */
+export function addSubscriptions(
+  server: McpServer,
+  changes: Changes,
+  era: "legacy" | "modern",
+): { listen(): void; end(): void } {
+  const wanted = new Set<string>();
+  let end: (() => void) | undefined;
+  const send = (event: ServerEvent): void => {
+    if (event.kind === "resources_list_changed") server.sendResourceListChanged();
+    if (event.kind !== "resource_updated" || (era === "legacy" && !wanted.has(event.uri))) return;
+    server.server.sendResourceUpdated({ uri: event.uri }).catch(() => undefined);
+  };
+  const listen = (): void => {
+    end ??= changes.subscribe(send);
+  };
+  if (era === "legacy") {
+    server.server.setRequestHandler("resources/subscribe", ({ params }) => {
+      wanted.add(params.uri);
+      listen();
+      return {};
+    });
+    server.server.setRequestHandler("resources/unsubscribe", ({ params }) => {
+      wanted.delete(params.uri);
+      return {};
+    });
+  }
+  return { listen, end: () => end?.() };
+}

@@ -1,0 +1,208 @@
+/**
+ * Our side of git: a bare repository below the workspace that holds nothing but the branch of the journal. No index, no checked out
+ * files, no rebase that could be left half done: trees and commits are made directly, so a kill anywhere leaves only objects that nobody
+ * needs. The project's own repository is read for the address of the remote and its credentials, and never written.
+ */
+import { existsSync, globSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { MidwatchError } from "../core/errors.ts";
+import { isOriginId, type OriginId } from "../core/ids.ts";
+import { removeFile, removeTree } from "../disk/inside.ts";
+import type { Layout } from "../disk/layout.ts";
+import { type GitAnswer, type GitOptions, git, gitBytes } from "../process/git.ts";
+import { isMentioned } from "../process/identity.ts";
+import { faultOf, type SyncFault, saidBy, WHAT_NEXT } from "./fault.ts";
+import type { Remote } from "./remote.ts";
+
+/** Thrown by what talks to the remote, and by git itself. */
+export class SyncFailure extends Error {
+  readonly fault: SyncFault;
+
+  constructor(fault: SyncFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+/** A file of the branch. */
+export interface Blob {
+  sha: string;
+  bytes: number;
+}
+
+export interface Tip {
+  commit: string;
+  files: Map<OriginId, Blob>;
+  /** What else lies in the branch, as `git mktree` takes it. */
+  others: string[];
+}
+
+const TIP = "refs/midwatch/tip";
+const FOLDER = "events";
+const LINK = "120000";
+const NETWORK_MS = 120_000;
+/** As the remote's file of 32 MiB, with room for those of others. */
+const BLOB_MAX: number = 200 << 20;
+const LOCK_WAIT_MS = 2000;
+const LOOSE_MAX = 1024;
+const ABOUT = `# Journal of midwatch
+
+Written by \`midwatch sync\`: one file for each workspace, which only ever grows. Do not edit or merge this branch.
+`;
+
+export class Repository {
+  readonly #layout: Layout;
+  readonly #remote: Remote;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #signal: AbortSignal | undefined;
+  readonly #networkMs: number;
+
+  constructor(
+    layout: Layout,
+    remote: Remote,
+    env: NodeJS.ProcessEnv,
+    { signal, networkMs = NETWORK_MS }: { signal?: AbortSignal | undefined; networkMs?: number | undefined } = {},
+  ) {
+    this.#layout = layout;
+    this.#remote = remote;
+    this.#env = env;
+    this.#signal = signal;
+    this.#networkMs = networkMs;
+  }
+
+  /** Makes it when it is missing; takes away locks whose git is gone. */
+  async prepare(): Promise<void> {
+    const { sync } = this.#layout;
+    if (!existsSync(`${sync.git}/HEAD`)) await this.#must(["init", "--quiet", "--bare", "--template=", sync.git]);
+    for (const until = performance.now() + LOCK_WAIT_MS; ; await sleep(100)) {
+      const locks = globSync(["*.lock", "refs/**/*.lock"], { cwd: sync.git });
+      if (locks.length === 0) return;
+      if (!this.#inUse()) for (const lock of locks) removeFile(this.#layout.root, `${sync.git}/${lock}`);
+      else if (performance.now() > until) return; // Whoever meets the lock says so.
+    }
+  }
+
+  /** A process that was started on our repository, and outlived its midwatch, may still hold a lock. */
+  #inUse(): boolean {
+    return isMentioned(this.#layout.sync.git);
+  }
+
+  /** It can be made anew from the files and the remote at any time. */
+  discard(): void {
+    removeTree(this.#layout.root, this.#layout.sync.git);
+  }
+
+  /** What the remote has now; undefined when there is no such branch yet. */
+  async fetch(): Promise<Tip | undefined> {
+    const { url, branch } = this.#remote;
+    const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force", "--refmap="];
+    const answer = await this.#git(["fetch", ...flags, "--", url, `+refs/heads/${branch}:${TIP}`], this.#network());
+    if (answer.code === 0) return await this.#tip();
+    if (!/couldn't find remote ref/i.test(answer.stderr)) this.#fail("fetch", answer);
+    await this.#git(["update-ref", "-d", TIP]);
+    return undefined;
+  }
+
+  async #tip(): Promise<Tip> {
+    const commit = (await this.#must(["rev-parse", "--verify", TIP])).trim();
+    const listed = (await this.#must(["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit])).split("\0");
+    const files = new Map<OriginId, Blob>();
+    const others: string[] = [];
+    for (const entry of listed) {
+      const [, mode, type, sha = "", size, path = ""] = /^(\d+) (\w+) ([0-9a-f]+) +(\S+)\t([\s\S]+)$/.exec(entry) ?? [];
+      const name = /^events\/([^/]+)\.jsonl$/.exec(path)?.[1];
+      if (type === "blob" && mode !== LINK && isOriginId(name)) files.set(name, { sha, bytes: Number(size) });
+      else if (path !== "" && path !== FOLDER && !path.includes("/")) others.push(`${mode} ${type} ${sha}\t${path}`);
+    }
+    return { commit, files, others };
+  }
+
+  async read({ sha, bytes }: Blob): Promise<Buffer> {
+    if (bytes > BLOB_MAX) throw new SyncFailure("policy", `A file of ${bytes} bytes in the branch is too large.`);
+    const { code, stdout, stderr } = await gitBytes(dirname(this.#layout.root), this.#args(["cat-file", "blob", sha]), {
+      ...this.#options(),
+    });
+    if (code === 0) return stdout;
+    return this.#fail("cat-file", { code, stdout: "", stderr });
+  }
+
+  async write(bytes: Buffer): Promise<Blob> {
+    const sha = await this.#must(["hash-object", "-w", "--stdin"], { input: bytes });
+    return { sha: sha.trim(), bytes: bytes.length };
+  }
+
+  /** A commit behind the tip, with these files. */
+  async commit(tip: Tip | undefined, files: ReadonlyMap<OriginId, Blob>, message: string): Promise<string> {
+    const entries = [...files].map(([origin, { sha }]) => `100644 blob ${sha}\t${origin}.jsonl`);
+    const others = tip?.others ?? [`100644 blob ${(await this.write(Buffer.from(ABOUT))).sha}\tREADME.md`];
+    const folder = entries.length === 0 ? [] : [`040000 tree ${await this.#tree(entries)}\t${FOLDER}`];
+    const parent = tip === undefined ? [] : ["-p", tip.commit];
+    const tree = await this.#tree([...others, ...folder]);
+    return (await this.#must(["commit-tree", tree, ...parent, "-m", message], { set: AUTHOR })).trim();
+  }
+
+  async #tree(entries: readonly string[]): Promise<string> {
+    return (await this.#must(["mktree", "-z"], { input: entries.map((entry) => `${entry}\0`).join("") })).trim();
+  }
+
+  /** `dry` asks only whether we may. */
+  async push(commit: string, dry = false): Promise<void> {
+    const { url, branch } = this.#remote;
+    const flags = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"];
+    const target = `${commit}:refs/heads/${branch}`;
+    const answer = await this.#git(
+      ["push", ...flags, ...(dry ? ["--dry-run"] : []), "--", url, target],
+      this.#network(),
+    );
+    if (answer.code !== 0) this.#fail("push", answer);
+    if (!dry) await this.#git(["update-ref", TIP, commit]);
+  }
+
+  /** Each sync makes a few small objects; now and then they are packed. How many there are is guessed as git does, by one folder. */
+  async tidy(): Promise<void> {
+    if (globSync("objects/17/*", { cwd: this.#layout.sync.git }).length < LOOSE_MAX / 256) return;
+    await this.#git(["gc", "--quiet"], this.#network());
+  }
+
+  async #must(args: readonly string[], options: GitOptions = {}): Promise<string> {
+    const answer = await this.#git(args, options);
+    if (answer.code === 0) return answer.stdout;
+    return this.#fail(args[0] ?? "", answer);
+  }
+
+  #fail(what: string, answer: GitAnswer): never {
+    if (this.#signal?.aborted) throw new SyncFailure("transient", "It was ended.");
+    const fault = faultOf(answer);
+    const said = saidBy(answer);
+    if (/No space left|quota exceeded/i.test(said) && fault === "local")
+      throw new MidwatchError("DISK_FULL", `git ${what} has no room: ${said}`, { hint: WHAT_NEXT.local });
+    throw new SyncFailure(fault, `git ${what}: ${said}`);
+  }
+
+  #git(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+    // In the project: a remote may be a path from there.
+    return git(dirname(this.#layout.root), this.#args(args), { ...this.#options(), ...options });
+  }
+
+  #args(args: readonly string[]): string[] {
+    return args[0] === "init" ? [...args] : [`--git-dir=${this.#layout.sync.git}`, "-c", "core.bare=true", ...args];
+  }
+
+  #options(): GitOptions {
+    const { config, set } = this.#remote;
+    return { env: this.#env, config, set, signal: this.#signal, apart: true };
+  }
+
+  #network(): GitOptions {
+    return { timeoutMs: this.#networkMs };
+  }
+}
+
+/** Not the user's: nobody wants thousands of commits under their name. */
+const AUTHOR: Readonly<Record<string, string>> = {
+  GIT_AUTHOR_NAME: "midwatch",
+  GIT_AUTHOR_EMAIL: "midwatch@localhost",
+  GIT_COMMITTER_NAME: "midwatch",
+  GIT_COMMITTER_EMAIL: "midwatch@localhost",
+};

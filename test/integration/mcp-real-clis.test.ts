@@ -1,0 +1,118 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { midwatch } from "../support/cli.ts";
+import { lab } from "../support/lab.ts";
+import { httpServer } from "../support/mcp-client.ts";
+import type { Step } from "../support/model-api/scenario.ts";
+import { ModelApi } from "../support/model-api/server.ts";
+import { type CliName, cliCommand, cliProgram, isInstalled } from "../support/real-clis.ts";
+import { ended, type Lab } from "../support/workspace.ts";
+
+const TIMEOUT_MS = 120_000;
+
+let api: ModelApi;
+beforeAll(async () => {
+  api = await ModelApi.start();
+});
+afterAll(() => api.close());
+
+const tool = (name: string, input: Record<string, unknown>): Step => ({
+  call: { mcp: "midwatch", tool: name, input },
+});
+
+/** A home, and what the CLI needs to play these steps. */
+function setUp(at: Lab, cli: CliName, name: string, steps: readonly Step[]) {
+  const home = join(at.folder, "home");
+  mkdirSync(home);
+  return { home, ...cliCommand(cli, { home, url: api.play(name, { steps: [...steps, { say: "Done." }] }) }) };
+}
+
+const PROMPT = "Do as the script says";
+const own = (key: string, value: string): string[] => ["-c", `mcp_servers.midwatch.${key}=${value}`];
+const HEADLESS: Readonly<Record<"claude" | "codex", readonly string[]>> = {
+  claude: ["-p", "--output-format", "stream-json", "--verbose", "--allowedTools=mcp__midwatch", PROMPT],
+  // As docs/mcp.md says for use without a person: wait for the server, and let it kill.
+  codex: [
+    ...["exec", "--json", "--skip-git-repo-check"],
+    ...[...own("required", "true"), ...own("default_tools_approval_mode", '"approve"'), PROMPT],
+  ],
+};
+
+describe.each(["claude", "codex"] as const)("%s, the real one", (cli) => {
+  it.skipIf(!isInstalled(cli))(
+    "finds the server that `mcp install` wrote, lists its tools, deploys an agent, reads it and kills it",
+    async () => {
+      const at = lab();
+      const { home, env } = setUp(at, cli, `outer-${cli}`, [
+        tool("deploy_headless_agent", { name: "probe", driver: "command", command: ["sh", "-c", "echo hi; sleep 60"] }),
+        tool("list_agents", {}),
+        tool("wait_for_agents", { agent_ids: ["probe"], timeout_seconds: 1 }),
+        tool("get_agent_output", { agent_id: "probe" }),
+        tool("kill_real_agent", { agent_id: "probe", reason: "seen enough", grace_seconds: 0 }),
+      ]);
+      expect(await midwatch(at.folder, ["mcp", "install", "--client", cli, "--yes"], env)).toMatchObject({ code: 0 });
+      const child = spawn(cliProgram(cli), HEADLESS[cli], {
+        cwd: at.folder,
+        env: { ...env, MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: "30000" },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const { code, stdout, stderr } = await ended(child);
+      expect({ code, stderr: code === 0 ? "" : stderr, home }).toEqual({ code: 0, stderr: "", home });
+      const [probe] = await at.workspace.list();
+      expect(probe).toMatchObject({ agent: expect.stringMatching(/^probe-/), phase: "drained", outcome: "stopped" });
+      expect(readFileSync(probe?.log ?? "", "utf8")).toBe("hi\n");
+      for (const said of ["jsonl_log", "terminated", "all_ended"]) expect(stdout).toContain(said);
+      expect(api.steps(`outer-${cli}`).at(-1)?.body).toContain("verified_no_zombies");
+      expect(at.survivors()).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.each([
+  ["claude", "http"],
+  ["claude", "stdio"],
+  ["codex", "http"],
+  ["codex", "stdio"],
+] as const)("%s with midwatch's own server over %s", (cli, way) => {
+  it.skipIf(!isInstalled(cli))(
+    "reports its progress by the tool, as itself and without being asked for permission",
+    async () => {
+      const at = lab();
+      if (way === "http") await httpServer(at);
+      const name = `inner-${cli}-${way}`;
+      const { args, env } = setUp(at, cli, name, [
+        tool("update_agent_progress", { status: "working", message: "I am at it", progress: 40 }),
+      ]);
+      const options = ["--json", "--workspace", at.root, "--driver", cli, "--wait", "Do as the script says"];
+      const { code, stdout, stderr } = await midwatch(at.folder, ["run", ...options, "--", ...args], env);
+      const [started, over] = stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect({ code, stderr, reason: over?.reason }).toEqual({ code: 0, stderr: "", reason: null });
+      const progress = join(at.root, started.task, "progress", `${started.agent}_progress.jsonl`);
+      expect(JSON.parse(readFileSync(progress, "utf8"))).toMatchObject({
+        agent_id: started.agent,
+        status: "working",
+        message: "I am at it",
+        progress: 40,
+      });
+      // Offered at the first turn, and over the way it should be.
+      expect(api.steps(name)[0]?.body).toContain("update_agent_progress");
+      const servers = at.intent(started).argv.join(" ") + readFile(join(at.runDir(started), "mcp.json"));
+      expect(servers.includes("/mcp") && /http:\/\/127/.test(servers)).toBe(way === "http");
+    },
+    TIMEOUT_MS,
+  );
+});
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
