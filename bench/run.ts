@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { keeperBinary } from "../src/process/keeper-binary.ts";
 import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
+import { bench as http } from "./http.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nodeExit } from "./node-exit.ts";
@@ -40,6 +41,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   append,
   journal,
   scan,
+  http,
 };
 /** Nothing here may run for ever, whatever hangs. */
 const MOST_MS = 30 * 60_000;

@@ -32,7 +32,6 @@ export const requirements: Record<string, Requirement> = {
   "R-000.13": { text: "A run's output is limited, and what is kept of earlier runs is bounded." },
   "R-000.14": {
     text: "Free space is part of progress: a warning below 500 MB, an error below 100 MB.",
-    later: "fleet",
   },
   "R-000.15": {
     text: "The last 100 records of 10 GB are read in under 100 ms without loading the file.",
@@ -117,7 +116,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-001.24": { text: "An LLM's structured answer is validated, with retries and backoff." },
   "R-001.25": { text: "One loop watches all agents, and an error of one does not touch the others." },
-  "R-001.26": { text: "Summaries are streamed by WebSocket.", later: "watch" },
+  "R-001.26": { text: "Summaries are streamed by WebSocket." },
   "R-001.27": { text: "The core of monitoring needs no outside service or package." },
   "R-001.28": { text: "An agent's position is dropped when it ends." },
 
@@ -140,7 +139,6 @@ export const requirements: Record<string, Requirement> = {
   "R-002.16": { text: "Cleanup happens when an agent ends by itself." },
   "R-002.17": {
     text: "Freed bytes and the success rate of cleanups are measured, and failures alert.",
-    later: "metrics",
   },
   "R-002.18": { text: "A stop asks first, lets the agent flush, and kills after the grace time." },
   "R-002.19": { text: "Failed deletions can be listed later." },
@@ -209,7 +207,7 @@ export const requirements: Record<string, Requirement> = {
   "R-004.19": { text: "Commands are argument lists, never shell strings, and ids are validated." },
   "R-004.20": { text: "Helper steps have time limits, and lists in reports are bounded." },
   "R-004.21": { text: "Ending, verifying and file handling are separate small functions." },
-  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert.", later: "metrics" },
+  "R-004.22": { text: "Success rate and duration of stops are measured, and repeats alert." },
   "R-004.23": { text: "A corrupt registry is noticed and rebuilt." },
   "R-004.24": { text: "The seven named cleanup tests exist and pass." },
   "R-004.25": { text: "Linux is supported fully and macOS with a weaker, stated guarantee.", later: "fleet" },

@@ -16,8 +16,8 @@ type Kind = "gauge" | "counter" | "histogram";
 
 export class Metrics {
   readonly #context: Context;
-  readonly #stops = new Histogram();
-  readonly #counts = new Map<string, number>();
+  #stops = new Histogram();
+  #counts = new Map<string, number>();
   #cursor: Cursor | undefined;
   #reading: Promise<void> | undefined;
 
@@ -35,7 +35,12 @@ export class Metrics {
 
   async #readOn(): Promise<void> {
     const { journal } = this.#context;
-    if (this.#cursor !== undefined && !(await journal.holds(this.#cursor))) this.#cursor = undefined;
+    if (this.#cursor !== undefined && !(await journal.holds(this.#cursor))) {
+      // Another journal lies there now: counted from its beginning.
+      this.#cursor = undefined;
+      this.#stops = new Histogram();
+      this.#counts = new Map();
+    }
     for await (const item of journal.read({ after: this.#cursor })) {
       if (!("bad" in item)) this.#take(item.event);
       this.#cursor = item.next;

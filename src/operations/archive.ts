@@ -8,7 +8,7 @@ import { bytesDone } from "./progress.ts";
 
 const input = z.strictObject({
   agent: agentRef(),
-  run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+  run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
 });
 
 const render = ({ files, ratio }: Archived): string =>

@@ -12,7 +12,7 @@ export const checkpoint: Operation = operation({
     agent: z.string().min(1).describe("Agent id; one that midwatch did not start may have a checkpoint too").meta({
       value: "AGENT",
     }),
-    interaction: z.coerce.number().int().min(0).max(1e15).describe("The last handled interaction").optional(),
+    interaction: z.number().int().min(0).max(1e15).describe("The last handled interaction").optional(),
   }),
   changes: true,
   examples: ["midwatch checkpoint builder-1", "midwatch checkpoint builder-1 12"],

@@ -19,9 +19,9 @@ export const events: Operation = operation({
     follow: z.boolean().describe("Go on printing until Ctrl-C").meta({ short: "f" }).default(false),
     type: z.string().describe("Only events of this type").optional(),
     actor: z.string().describe("Only what this one said").optional(),
-    interaction: z.coerce.number().int().min(0).describe("Only this conversation").meta({ value: "N" }).optional(),
+    interaction: z.number().int().min(0).describe("Only this conversation").meta({ value: "N" }).optional(),
     since: time("Only events since then: 10m, or 2026-11-15T19:00:00Z").optional(),
-    lines: z.coerce
+    lines: z
       .number()
       .int()
       .min(0)

@@ -123,7 +123,7 @@ function withAgent(agent: AgentId, run: number, record: LogRecord): LogRecord & 
 }
 
 function inputOf() {
-  const count = (about: string) => z.coerce.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
+  const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
   return z.strictObject({
     agent: agentRef().optional(),
     task: z.string().describe("All agents of a task, merged by time").meta({ value: "TASK" }).optional(),
@@ -141,6 +141,6 @@ function inputOf() {
     pretty: z.boolean().describe("What it said and did, as its driver reads the lines").default(false),
     mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
     stderr: z.boolean().describe("What it printed to stderr").default(false),
-    run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
   });
 }

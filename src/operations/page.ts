@@ -3,7 +3,7 @@ import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 
-const count = (about: string) => z.coerce.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
+const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
 
 export const page: Operation = operation({
   name: "page",
@@ -13,19 +13,12 @@ export const page: Operation = operation({
   positionals: ["agent"],
   input: z.strictObject({
     agent: agentRef().optional(),
-    run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
     line: count("Begin behind this many lines").optional(),
     offset: count("Begin at this byte, or at the line behind it").optional(),
     time: time("Begin with what was printed then: 10m (ago), or 2026-11-15T19:00:00Z").optional(),
     tail: z.boolean().describe("The last lines").default(false),
-    limit: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(1000)
-      .describe("At most this many lines")
-      .meta({ value: "N" })
-      .default(200),
+    limit: z.number().int().min(1).max(1000).describe("At most this many lines").meta({ value: "N" }).default(200),
     stderr: z.boolean().describe("What it printed to stderr").default(false),
   }),
   changes: false,

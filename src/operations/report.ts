@@ -40,7 +40,7 @@ export const progress: Operation = operation({
   positionals: ["words"],
   input: z.strictObject({
     words: z.array(word("ID (inside a run it may be left out), STATUS such as working or completed, MESSAGE")).min(2),
-    percent: z.coerce.number().min(0).max(100).describe("How far it has come").meta({ value: "N" }).optional(),
+    percent: z.number().min(0).max(100).describe("How far it has come").meta({ value: "N" }).optional(),
   }),
   changes: true,
   examples: [

@@ -13,7 +13,7 @@ export const task: Operation = operation({
     deliverable: z.array(z.string()).describe("What should exist in the end").meta({ value: "TEXT" }).default([]),
     constraint: z.array(z.string()).describe("What must hold").meta({ value: "TEXT" }).default([]),
     file: z.array(z.string()).describe("A file worth reading first").meta({ value: "PATH" }).default([]),
-    max_agents: z.coerce
+    max_agents: z
       .number()
       .int()
       .min(1)

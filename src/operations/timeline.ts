@@ -11,7 +11,7 @@ export const timeline: Operation = operation({
   positionals: ["agent"],
   input: z.strictObject({
     agent: agentRef().optional(),
-    run: z.coerce.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
   }),
   changes: false,
   examples: ["midwatch timeline fix-1", "midwatch timeline fix-1 --json | jq '.items[] | select(.level == \"error\")'"],

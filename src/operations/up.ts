@@ -17,7 +17,7 @@ export const up: Operation = operation({
   input: z.strictObject({
     once: z.boolean().describe("One round, then end; none when another process leads").default(false),
     http: z.boolean().describe("Serve the dashboard, HTTP and WebSocket").default(true),
-    port: z.coerce
+    port: z
       .number()
       .int()
       .min(0)

@@ -94,7 +94,7 @@ describe("retention", () => {
 });
 
 describe("failures", () => {
-  it("R-002.19, R-004.8: a step that failed is listed, tried again by reap, and told at the third time", async () => {
+  it("R-002.19, R-004.8, R-002.17: a step that failed is listed, tried again by reap, and told at the third time", async () => {
     const at = lab();
     const record = await at.sh("echo x; exec sleep 300");
     await until(() => text(record.log) !== "");
@@ -121,6 +121,7 @@ describe("failures", () => {
     } finally {
       closeSync(stranger);
     }
+    expect(told(at, "error")).toMatchObject([{ agent: record.agent, data: { step: "delete", tries: 3 } }]);
     expect(told(at, "cleanup.failed")[0]).toMatchObject({ agent: record.agent, data: { step: "delete", tries: 3 } });
     expect(await at.workspace.reap()).toMatchObject([{ action: "deleted", path: record.log }]);
     expect([existsSync(record.log), (await at.cli("reap", "--failed")).stdout]).toEqual([false, "Nothing to do.\n"]);

@@ -9,6 +9,7 @@ import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { fileKills } from "./file-kills.ts";
+import { httpFollowers } from "./http-followers.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
@@ -53,6 +54,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
+  httpFollowers: [httpFollowers, 200],
   syncClones: [syncClones, 60],
   watchHangs: [watchHangs, 1],
   differential: [differential, 3000],

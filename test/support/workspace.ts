@@ -96,6 +96,11 @@ export class Lab {
       env: { ...process.env, MIDWATCH_GRACE: "500ms" },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
+    return this.watch(child);
+  }
+
+  /** Killed at the end of the test if it still lives. */
+  watch(child: ChildProcess): ChildProcess {
     this.#children.add(child);
     child.once("exit", () => this.#children.delete(child));
     return child;

@@ -32,7 +32,7 @@ export class FleetFeed {
   #version = 0;
   #goneBefore = 0;
   #list: Uint8Array<ArrayBuffer> | undefined;
-  #whole: { version: number; text: string } | undefined;
+  #whole: { version: number; items: Buffer } | undefined;
   #at = Number.NEGATIVE_INFINITY;
   #dirty = true;
   #looking: Promise<void> | undefined;
@@ -72,16 +72,16 @@ export class FleetFeed {
   }
 
   /** What is new since a version, as the inside of a JSON list; undefined when nothing is. 0 is everything. */
-  since(version: number): { items: string; version: number; whole: boolean } | undefined {
+  since(version: number): { items: Buffer; version: number; whole: boolean } | undefined {
     if (this.#at === Number.NEGATIVE_INFINITY || version === this.#version) return undefined;
     if (version < this.#goneBefore || version === 0) {
       if (this.#whole?.version !== this.#version)
-        this.#whole = { version: this.#version, text: [...this.#entries.values()].map(({ item }) => item).join(",") };
-      return { items: this.#whole.text, version: this.#version, whole: true };
+        this.#whole = { version: this.#version, items: join([...this.#entries.values()].map(({ item }) => item)) };
+      return { items: this.#whole.items, version: this.#version, whole: true };
     }
     const items = [...this.#entries.values()].filter((entry) => entry.version > version).map(({ item }) => item);
     for (const [agent, at] of this.#gone) if (at > version) items.push(JSON.stringify({ agent, gone: true }));
-    return { items: items.join(","), version: this.#version, whole: false };
+    return { items: join(items), version: this.#version, whole: false };
   }
 
   close(): void {
@@ -161,6 +161,11 @@ export class FleetFeed {
     if (summary?.final) this.#finals.set(key, summary);
     return summary;
   }
+}
+
+/** The inside of a JSON list. */
+function join(items: readonly string[]): Buffer {
+  return Buffer.from(items.join(","));
 }
 
 /** The verdict with what a list shows of it. */

@@ -9,7 +9,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import type { Door } from "./app.ts";
 import type { Headers } from "./auth.ts";
 import { LogFeeds } from "./log-feed.ts";
-import { type Subscription, subscribe } from "./subscriptions.ts";
+import { type Fields, type Subscription, subscribe } from "./subscriptions.ts";
 
 export interface Live {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
@@ -83,6 +83,8 @@ class Client {
   readonly #socket: WebSocket;
   readonly #subscriptions = new Map<number, Subscription>();
   #sending = false;
+  /** Something may be new since the last look at all of them. */
+  #woken = false;
   #second = 0;
   #messages = 0;
 
@@ -136,39 +138,48 @@ class Client {
   }
 
   #wake(): void {
+    this.#woken = true;
     if (this.#sending) return;
     this.#sending = true;
-    setImmediate(() => void this.#send().finally(() => (this.#sending = false)));
+    setImmediate(() => void this.#send());
   }
 
   /** In turns, so that a busy log does not keep the others waiting. */
   async #send(): Promise<void> {
-    for (let sent = true; sent; ) {
+    for (let sent = true; sent || this.#woken; ) {
       sent = false;
+      this.#woken = false;
       for (const [id, subscription] of this.#subscriptions) {
         const message = this.#take(id, subscription);
         if (message === undefined) continue;
         sent = true;
-        if (!(await this.#sent(`{"sub":${id},${message}}`))) return;
+        if (!(await this.#sent(id, message))) return; // It is closed, and stays so.
       }
     }
+    this.#sending = false;
   }
 
-  #take(id: number, subscription: Subscription): string | undefined {
+  #take(id: number, subscription: Subscription): Fields | undefined {
     try {
       const message = subscription.take();
       if (subscription.over) this.#end(id);
       return message;
     } catch (error) {
       this.#end(id);
-      return `"error":${JSON.stringify(toMidwatchError(error))}`;
+      return { more: `"error":${JSON.stringify(toMidwatchError(error))}` };
     }
   }
 
-  /** When the kernel has taken all of it. */
-  #sent(message: string): Promise<boolean> {
+  /** When the kernel has taken all of it. A message in three parts: the middle one is everybody's. */
+  #sent(id: number, { items, more }: Fields): Promise<boolean> {
     if (this.#socket.readyState !== this.#socket.OPEN) return Promise.resolve(false);
-    return new Promise((resolve) => this.#socket.send(message, (error) => resolve(!error)));
+    return new Promise((resolve) => {
+      const done = (error: unknown): void => resolve(!error);
+      if (items === undefined) return this.#socket.send(`{"sub":${id},${more}}`, done);
+      this.#socket.send(`{"sub":${id},"items":[`, { fin: false });
+      this.#socket.send(items, { fin: false });
+      this.#socket.send(`],${more}}`, { fin: true }, done);
+    });
   }
 }
 

@@ -12,8 +12,8 @@ export interface LogPlace {
 }
 
 interface Batch {
-  /** The inside of a JSON list. */
-  items: string;
+  /** The inside of a JSON list, as bytes: made once, sent to many. */
+  items: Buffer;
   next: LogPlace;
 }
 
@@ -22,7 +22,7 @@ const POLL_MS = 250;
 /** What comes in a burst is read together; the more logs there are, the longer. */
 const GATHER_MS = 20;
 const GATHER_EACH_MS = 2;
-const KEPT = 16;
+const KEPT = 4;
 
 /** The feeds that somebody follows. */
 export class LogFeeds {
@@ -37,10 +37,12 @@ export class LogFeeds {
     const key = `${log.agent}.${run}${stderr ? ".stderr" : ""}`;
     const feed = this.#feeds.get(key) ?? new LogFeed(log, run, this.#limits, () => this.#feeds.size);
     this.#feeds.set(key, feed);
-    feed.followers.add(wake);
+    // Not `wake` itself: one client may follow the same log twice.
+    const follower = (): void => wake();
+    feed.followers.add(follower);
     const end = (): void => {
-      feed.followers.delete(wake);
-      if (feed.followers.size > 0) return;
+      // The second time there is nothing to end: the feed may be another's by now.
+      if (!feed.followers.delete(follower) || feed.followers.size > 0) return;
       feed.close();
       this.#feeds.delete(key);
     };
@@ -99,7 +101,7 @@ export class LogFeed {
     const { batchLines, batchBytes } = this.#limits;
     const { records, next } = this.#glance.read(from, { lines: batchLines, bytes: batchBytes });
     if (next.offset === from.offset) return undefined;
-    const batch = { items: records.map((record) => JSON.stringify(record)).join(","), next };
+    const batch = { items: Buffer.from(records.map((record) => JSON.stringify(record)).join(",")), next };
     if (this.#batches.size >= KEPT) this.#batches.clear();
     this.#batches.set(from.offset, batch);
     return batch;

@@ -49,7 +49,7 @@ function methods(operation: Operation): object {
   return operation.changes ? { post } : { get: { ...about, operationId: `get_${id}`, parameters }, post };
 }
 
-function inputSchema({ input }: Operation) {
+export function inputSchema({ input }: Operation): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
   return schema;
 }

@@ -37,7 +37,9 @@ export async function serve(
   });
   server.maxConnections = limits.connections;
   const port = await listen(server, options);
-  const url = `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`;
+  // All addresses: the link is for whoever sits here.
+  const shown = ["0.0.0.0", "::"].includes(options.host) ? "127.0.0.1" : options.host;
+  const url = `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
   const fleet = new FleetFeed(workspace, limits);
   const place = { cwd: dirname(workspace.root), env: options.env ?? process.env };
   const door: Door = {

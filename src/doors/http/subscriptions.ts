@@ -1,6 +1,6 @@
 /**
  * What a client can follow. A subscription is a place and a way to take the next message from there; it holds no data. `take` gives
- * one message (the fields beside `sub`), or undefined when there is nothing new: `wake` is called when there may be.
+ * one message, or undefined when there is nothing new: `wake` is called when there may be.
  */
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
@@ -9,9 +9,15 @@ import type { Stored } from "../../fleet.ts";
 import type { Door } from "./app.ts";
 import type { LogFeed, LogFeeds, LogPlace } from "./log-feed.ts";
 
+/** The fields of one message, without the braces. Those that go to many are bytes: they are neither copied nor encoded again. */
+export interface Fields {
+  items?: Buffer;
+  more: string;
+}
+
 export interface Subscription {
-  /** The fields of one message, without the braces; undefined when there is nothing new. */
-  take(): string | undefined;
+  /** Undefined when there is nothing new. */
+  take(): Fields | undefined;
   /** Nothing more will come. */
   readonly over: boolean;
   close(): void;
@@ -66,7 +72,7 @@ function followFleet({ fleet }: Door, wake: () => void): Subscription {
       const news = fleet.since(version);
       if (news === undefined) return undefined;
       version = news.version;
-      return `"items":[${news.items}],"cursor":null${news.whole ? ',"whole":true' : ""}`;
+      return { items: news.items, more: `"cursor":null${news.whole ? ',"whole":true' : ""}` };
     },
   };
 }
@@ -101,24 +107,24 @@ class LogSubscription implements Subscription {
     this.#at = at;
   }
 
-  take(): string | undefined {
+  take(): Fields | undefined {
     if (this.over) return undefined;
     const batch = this.#feed.read(this.#at);
     if (batch !== undefined) {
       this.#at = batch.next;
-      return `"items":[${batch.items}],"cursor":${this.#cursor()}`;
+      return { items: batch.items, more: `"cursor":${this.#cursor()}` };
     }
     if (this.#feed.live) return undefined;
     const { next } = this.#feed;
     if (next === undefined || !this.#onward) {
       this.over = true;
-      return '"end":true';
+      return { more: '"end":true' };
     }
     this.#end();
     ({ feed: this.#feed, end: this.#end } = this.#again(next));
     this.#run = next;
     this.#at = { offset: 0, line: 0 };
-    return `"run":${next},"cursor":${this.#cursor()}`;
+    return { more: `"run":${next},"cursor":${this.#cursor()}` };
   }
 
   close(): void {
@@ -162,13 +168,13 @@ class JournalSubscription implements Subscription {
     }
   }
 
-  take(): string | undefined {
+  take(): Fields | undefined {
     if (this.#failed !== undefined) {
       this.over = true;
       throw this.#failed;
     }
     if (this.#items.length === 0) return undefined;
-    const message = `"items":[${this.#items.join(",")}],"cursor":${JSON.stringify(this.#cursor)}`;
+    const message = { items: Buffer.from(this.#items.join(",")), more: `"cursor":${JSON.stringify(this.#cursor)}` };
     this.#items = [];
     this.#bytes = 0;
     this.#taken();
@@ -201,7 +207,8 @@ function followSummaries(door: Door, from: string | undefined, wake: () => void)
         told.set(`${instance_id}.${run}`, timestamp);
         if (timestamp > since) since = timestamp;
       }
-      return `"items":[${news.map((summary) => JSON.stringify(summary)).join(",")}],"cursor":${JSON.stringify(since)}`;
+      const items = Buffer.from(news.map((summary) => JSON.stringify(summary)).join(","));
+      return { items, more: `"cursor":${JSON.stringify(since)}` };
     },
   };
 }

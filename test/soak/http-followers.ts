@@ -1,0 +1,30 @@
+/** 200 clients follow 50 busy logs over the WebSocket, one of them without reading: no loss, no repeat, a server that does not grow. */
+import { followMany, followThroughKills } from "../support/followers.ts";
+import { Lab } from "../support/workspace.ts";
+import { campaign, type Report } from "./report.ts";
+
+const CLIENTS = 200;
+const LOGS = 50;
+const LINES = 200;
+const GROWN_KB = 400 * 1024;
+const MOST_MS = 30 * 60_000;
+
+/** `count` is in bursts of 200 lines from each agent. */
+export function httpFollowers(count: number, seed = 1): Promise<Report> {
+  return campaign("200 clients follow 50 logs over WebSocket (bursts)", count, seed, async (fail, figures) => {
+    const lab = new Lab();
+    try {
+      const crowd = { logs: LOGS, clients: CLIENTS, bursts: count, lines: LINES };
+      const { faults, received, grownKb } = await followMany(lab, crowd, MOST_MS);
+      for (const fault of faults) fail(fault);
+      if (grownKb > GROWN_KB) fail(`the server grew by ${grownKb} KB`);
+      figures["lines received"] = received;
+      figures["server grew by KB"] = grownKb;
+      const kills = Math.max(1, Math.round(count / 20));
+      for (const fault of await followThroughKills(lab, { bursts: kills * 60, lines: LINES, kills })) fail(fault);
+      figures["kills of the server"] = kills;
+    } finally {
+      await lab.end();
+    }
+  });
+}
