@@ -28,6 +28,8 @@ export interface Entry {
 
 const APPLY_MS = 120;
 const SAMPLE_MS = 2000;
+/** Not all at once: hundreds of lines drawn in one go would be felt. */
+const SAMPLE_PARTS = 20;
 const SAMPLES = 32;
 
 /** Replaced when one comes or goes, not when one changes. */
@@ -52,7 +54,7 @@ export function watchFleet(): void {
     if (whole && !loaded.peek()) apply();
     else timer ??= setTimeout(apply, APPLY_MS);
   });
-  setInterval(sample, SAMPLE_MS);
+  setInterval(sample, SAMPLE_MS / SAMPLE_PARTS);
 }
 
 function apply(): void {
@@ -81,11 +83,15 @@ function put(entry: Entry | undefined, item: FleetItem): Entry {
   return entry;
 }
 
+let part = 0;
+
 /** The line of a silent agent goes down too. */
 function sample(): void {
   if (document.hidden) return;
+  part = (part + 1) % SAMPLE_PARTS;
+  const some = [...entries.peek().values()].filter((_, i) => i % SAMPLE_PARTS === part);
   batch(() => {
-    for (const { item, rates } of entries.peek().values()) {
+    for (const { item, rates } of some) {
       const old = rates.peek();
       const rate = isLive(item.peek()) ? (item.peek().rate ?? 0) : 0;
       if (rate === 0 && old.every((one) => one === 0)) continue;

@@ -11,7 +11,7 @@ import { agentLink } from "../route.ts";
 import { entryOf, selected, type TaskGroup, type TreeRow } from "./structure.ts";
 
 const FIRST_ROWS = 40;
-const MORE_ROWS = 40;
+const MORE_ROWS = 20;
 
 export function TaskTree({ groups }: { groups: readonly TaskGroup[] }): JSX.Element {
   const total = groups.reduce((sum, { rows }) => sum + rows.length, 0);

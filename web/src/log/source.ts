@@ -63,7 +63,8 @@ export class LogSource {
   /** Reads the last lines, and with them how many there are. */
   async open(): Promise<void> {
     await this.#guard(async () => {
-      this.#take(await this.#page({ tail: true, limit: PAGE }));
+      // Two pages, so that what the first window shows comes with one answer.
+      this.#take(await this.#page({ tail: true, limit: 2 * PAGE }));
       this.opened.value = true;
     });
   }
@@ -153,14 +154,15 @@ export class LogSource {
     return get<PageAnswer>("page", { agent, run, stderr: stderr || undefined, ...place });
   }
 
-  #take({ lines, bytes, live, next, records }: PageAnswer): void {
+  #take({ lines, bytes, live, next, records, first_line }: PageAnswer): void {
     this.lines.value = Math.max(lines ?? next.line ?? 0, 0);
     this.bytes.value = bytes;
     this.live.value = live;
     if (this.#unfollow === undefined) this.#end = next;
-    // The last page may have grown since it was read.
+    // The last page may have grown since it was read. One whose beginning is here can be made of these records.
     this.#pages.delete(pageOf(this.lines.peek()));
-    for (const record of records) if (this.#pages.has(pageOf(record.seq ?? 1))) this.#put(record);
+    const from = Math.ceil((first_line ?? 0) / PAGE) * PAGE;
+    for (const record of records) if ((record.seq ?? 0) > from) this.#put(record, from);
     this.version.value++;
   }
 
@@ -187,12 +189,13 @@ export class LogSource {
     return loading;
   }
 
-  #put(record: LogRecord): void {
+  /** `from`: lines behind this one are all given, also those that begin a page. */
+  #put(record: LogRecord, from = Number.POSITIVE_INFINITY): void {
     const seq = record.seq;
     if (seq === null) return;
     const page = pageOf(seq);
     // A page that begins in its middle would hide the lines before.
-    if (!this.#pages.has(page) && (seq - 1) % PAGE === 0)
+    if (!this.#pages.has(page) && ((seq - 1) % PAGE === 0 || page * PAGE >= from))
       this.#pages.set(page, { rows: [], read: rowReader(this.of.driver) });
     const known = this.#pages.get(page);
     if (known !== undefined && seq > (known.rows.at(-1)?.seq ?? 0)) known.rows.push(known.read(record, seq));

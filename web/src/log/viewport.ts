@@ -49,6 +49,7 @@ export class Viewport {
   /** Somebody is scrolling: the bar is theirs. */
   #keepBar = false;
   #wanted = 0;
+  #coming = 0;
   #lastSet = -1;
   #rest: ReturnType<typeof setTimeout> | undefined;
 
@@ -83,6 +84,8 @@ export class Viewport {
   async grown(): Promise<void> {
     if (this.following.peek()) return await this.#show(this.#lines.lines.peek(), "end");
     const { from, to } = this.range.peek();
+    // Nobody has said yet what is to be looked at, or it is on its way.
+    if (to === 0 || this.#coming > 0) return;
     // The last rows are in sight but are not followed: those behind them can be reached.
     if (to < this.#lines.lines.peek() && to - from < 2 * HALF) await this.#moveAlong();
     else this.#fit();
@@ -139,7 +142,9 @@ export class Viewport {
     const slow = setTimeout(() => {
       this.busy.value = true;
     }, 120);
+    this.#coming++;
     await this.#lines.need(from, to);
+    this.#coming--;
     clearTimeout(slow);
     if (wanted !== this.#wanted) return;
     this.busy.value = false;
