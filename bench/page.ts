@@ -148,7 +148,11 @@ async function manyAgents({ dir, quick, say }: Options, browser: Browser): Promi
       });
     });
     await page.goto(served.link);
-    await page.locator(".row").nth(100).waitFor({ state: "attached" });
+    await page
+      .locator(".task .row")
+      .nth(AGENTS - 1)
+      .waitFor({ state: "attached" });
+    const loading = Math.max(0, ...((await page.evaluate("window.longTasks.splice(0)")) as number[]));
     say(`${AGENTS} agents, ${UPDATES} updates a second, ${seconds} s`);
     await sleep(seconds * 1000);
     const tasks = (await page.evaluate("window.longTasks")) as number[];
@@ -159,7 +163,7 @@ async function manyAgents({ dir, quick, say }: Options, browser: Browser): Promi
         figure: "longest task",
         measured: longest === 0 ? "none over 50 ms" : `${digits(longest)} ms`,
         ...atMost(longest, TASK_MS, " ms"),
-        note: `${tasks.length} over 50 ms in ${seconds} s, loading included`,
+        note: `${tasks.length} over 50 ms in ${seconds} s; while it loaded ${digits(loading)} ms`,
       }),
     ];
   } finally {

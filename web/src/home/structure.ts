@@ -86,7 +86,9 @@ function treeOf(of: readonly FleetItem[]): TreeRow[] {
   const below = new Map<string | null, FleetItem[]>();
   for (const item of of) {
     const parent = item.parent !== null && known.has(item.parent) ? item.parent : null;
-    below.set(parent, [...(below.get(parent) ?? []), item]);
+    const siblings = below.get(parent);
+    if (siblings) siblings.push(item);
+    else below.set(parent, [item]);
   }
   const rows: TreeRow[] = [];
   const walk = (parent: string | null, depth: number): void => {

@@ -1,7 +1,7 @@
 /** Tasks with their agents as trees. Rows come a few at a time, so that hundreds of agents do not stop the page. */
-import { useSignal } from "@preact/signals";
+import { computed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { type Entry, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
 import { age, count, doing, money, span, tokensOf } from "../format.ts";
 import { stateOf } from "../needs.ts";
@@ -10,7 +10,7 @@ import { Spark } from "../parts/spark.tsx";
 import { agentLink } from "../route.ts";
 import { entryOf, selected, type TaskGroup, type TreeRow } from "./structure.ts";
 
-const FIRST_ROWS = 40;
+const FIRST_ROWS = 30;
 const MORE_ROWS = 20;
 
 export function TaskTree({ groups }: { groups: readonly TaskGroup[] }): JSX.Element {
@@ -117,11 +117,16 @@ function ranFor({ started_at, ended_at }: FleetItem): string {
   return started_at && ended_at ? span(Date.parse(ended_at) - Date.parse(started_at)) : "";
 }
 
-/** Only its own text is drawn again when the clock ticks. */
+/** When the clock ticks, only a text that has become another is changed; nothing is drawn again. */
 function Age({ at }: { at: string | null }): JSX.Element {
-  return <>{age(at)}</>;
+  const text = useMemo(() => computed(() => age(at)), [at]);
+  return <>{text}</>;
 }
 
 function Ended({ at }: { at: string | null }): JSX.Element {
-  return <small>ended {age(at)} ago</small>;
+  return (
+    <small>
+      ended <Age at={at} /> ago
+    </small>
+  );
 }
