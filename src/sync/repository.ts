@@ -42,7 +42,7 @@ const TIP = "refs/midwatch/tip";
 const FOLDER = "events";
 const LINK = "120000";
 const NETWORK_MS = 120_000;
-/** As the remote's file of 32 MiB, with room for those of others. */
+/** More than any midwatch writes. */
 const BLOB_MAX: number = 200 << 20;
 const LOCK_WAIT_MS = 2000;
 const LOOSE_MAX = 1024;
