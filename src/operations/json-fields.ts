@@ -296,7 +296,8 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
   } satisfies Fields<Answer<"snapshot">>,
   checkpoint: { agent: "", interaction: "the last that was handled", file: "" } satisfies Fields<Answer<"checkpoint">>,
   sync: {
-    state: "`never`, `ok`, `offline` (tried in vain, tried again now and then), `stopped` (somebody has to do something)",
+    state:
+      "`never`, `ok`, `offline` (tried in vain, tried again now and then), `stopped` (somebody has to do something)",
     fault: "`auth`, `gone`, `race`, `policy`, `transient`, `local`; null when all is well",
     message: "what git said",
     hint: "what to do",
