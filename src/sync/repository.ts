@@ -162,7 +162,7 @@ export class Repository {
   /** Each sync makes a few small objects; now and then they are packed. How many there are is guessed as git does, by one folder. */
   async tidy(): Promise<void> {
     if (globSync("objects/17/*", { cwd: this.#layout.sync.git }).length < LOOSE_MAX / 256) return;
-    await this.#git(["gc", "--quiet"], this.#network());
+    await this.#git(["gc", "--quiet", "--prune=now"], this.#network());
   }
 
   async #must(args: readonly string[], options: GitOptions = {}): Promise<string> {
