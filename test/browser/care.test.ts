@@ -58,6 +58,7 @@ describe.skipIf(noBrowser)("the page with many agents", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("g");
     await page.keyboard.press("w");
+    await page.getByRole("heading", { name: "Agents", exact: true }).waitFor();
     await page.keyboard.press("/");
     await page.locator("input:focus[aria-label='Filter agents']").waitFor();
     await page.keyboard.press("Escape");

@@ -46,7 +46,7 @@ export class Stage {
   }
 
   async page(link: string, size: { width: number; height: number } = { width: 1280, height: 800 }): Promise<Page> {
-    const context = await this.#browser.newContext({ viewport: size });
+    const context = await this.#browser.newContext({ viewport: size, reducedMotion: "reduce" });
     this.#contexts.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(20_000);

@@ -1,7 +1,7 @@
 /** One agent that needs a person: why, the line behind it, and what can be done at once. */
 import type { JSX } from "preact";
 import { act } from "../act.ts";
-import { idTail, isLive, shortName } from "../fleet.ts";
+import { isLive, shortName } from "../fleet.ts";
 import { age, clock } from "../format.ts";
 import { needOf } from "../needs.ts";
 import { Button, Chip } from "../parts/bits.tsx";
@@ -25,15 +25,11 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
       data-selected={selected.value === agent || undefined}
     >
       <div class="need-head">
-        <a class="name" href={agentLink(agent)}>
+        <a class="name" href={agentLink(agent)} title={`${agent}, ${item.driver}`}>
           {shortName(agent)}
-          <small>{idTail(agent)}</small>
         </a>
         <Chip tone="bad">{need.label}</Chip>
-        <span class="meta">
-          <span class="driver">{item.driver} · </span>
-          {since ? `${age(since)} ago` : ""}
-        </span>
+        <span class="meta">{since ? `${age(since)} ago` : ""}</span>
       </div>
       <p class="why">{need.why}</p>
       {need.quote && (
@@ -58,7 +54,10 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
               Stop
             </Button>
           )}
-          <a class="button primary" href={agentLink(agent, { run, line: need.line ?? undefined })}>
+          <a
+            class={need.kind === "failed" ? "button" : "button primary"}
+            href={agentLink(agent, { run, line: need.line ?? undefined })}
+          >
             Open
           </a>
         </div>
