@@ -13,6 +13,7 @@ import { bench as http } from "./http.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nodeExit } from "./node-exit.ts";
+import { bench as dashboard } from "./page.ts";
 import { bench as positions } from "./positions.ts";
 import { bench as record } from "./record.ts";
 import { bench as registry } from "./registry.ts";
@@ -44,6 +45,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   journal,
   scan,
   http,
+  page: dashboard,
 };
 /** Nothing here may run for ever, whatever hangs. */
 const MOST_MS = 30 * 60_000;

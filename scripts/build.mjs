@@ -1,4 +1,4 @@
-// Builds dist/: the library with its types (tsc), the keeper (make), the kernel (asc), and the CLI in pieces (rolldown).
+// Builds dist/: the library with its types (tsc), the keeper (make), the kernel (asc), the page (vite), and the CLI in pieces (rolldown).
 // dist/midwatch.js comes last and whole, by rename: its time says when everything was built.
 import { spawnSync } from "node:child_process";
 import { readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
@@ -32,6 +32,7 @@ run("tsc", "-b", "tsconfig.src.json");
 run("make", "-s", "-C", "keeper");
 run("asc", "--config", "kernel/asconfig.json", "--outFile", "dist/kernel.wasm.new");
 renameSync("dist/kernel.wasm.new", "dist/kernel.wasm");
+run("vite", "build", "--config", "web/vite.config.mjs");
 
 // Optional peers, installed by those who want them (src/opinion/model.ts).
 const external = ["ai", /^@ai-sdk\//];
