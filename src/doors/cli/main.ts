@@ -57,6 +57,8 @@ async function dispatch(
   const { commandHelp, overview, welcome } = await import("./help.ts");
   const color = useColor(io);
   const bold = (text: string): string => (color ? `\u001b[1m${text}\u001b[22m` : text);
+  // Lines for people: no longer than they can be read, and endless where a program searches them.
+  const width = io.stdout.isTTY === true ? Math.min(io.stdout.columns ?? 80, 110) : Number.POSITIVE_INFINITY;
   const { before, words } = splitCommand(argv);
   const asksHelp = before.includes("--help") || before.includes("-h");
   const alone = words.length === 0 && !before.includes("--version");
@@ -64,7 +66,8 @@ async function dispatch(
   const command = words[0] ?? (alone ? (operations.some(({ name }) => name === ALONE) ? ALONE : "help") : "version");
   if (command === "help" || asksHelp) {
     const topic = command === "help" ? words.slice(1) : words;
-    const text = topic.length === 0 ? overview(operations, bold) : commandHelp(find(topic, operations), bold);
+    const text =
+      topic.length === 0 ? overview(operations, bold, width) : commandHelp(find(topic, operations), bold, width);
     await out.write(text);
     return 0;
   }
@@ -73,7 +76,7 @@ async function dispatch(
   const { parse, validate } = await import("./parse.ts");
   const { globals, input } = parse(operation, [...before.filter((word) => word !== "--version"), ...rest]);
   if (globals.help) {
-    await out.write(commandHelp(operation, bold));
+    await out.write(commandHelp(operation, bold, width));
     return 0;
   }
   // With --json an error is the only thing on stderr, so notices wait for success.
