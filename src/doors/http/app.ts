@@ -143,7 +143,8 @@ export function httpDoor(door: Door): Hono<Bindings> {
 
   app.onError((thrown, c) => {
     const error = toMidwatchError(thrown);
-    if (error.httpStatus === 413) c.header("Connection", "close");
+    // No `Connection: close` on a body that is too long: closed with unread bytes, the client would see a reset and not the answer. What
+    // still comes is read and dropped for a moment, then the connection is closed.
     return c.json({ error }, error.httpStatus as ContentfulStatusCode);
   });
   return app;
