@@ -276,7 +276,7 @@ function digestOf(
   { task, agent, run, driver, summary }: Candidate,
   after: { offset: number; line: number },
 ): { digest: Digest; from: number; read: { offset: number; line: number } } {
-  const digest = new Digest();
+  const digest = new Digest(driver.json);
   const { offset, line } = summary.position;
   const opened = openRun(context, { task, agent, run }, driver.json);
   let from = after.line + 1;

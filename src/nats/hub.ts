@@ -266,3 +266,8 @@ export function away(error: unknown, what: string): MidwatchError {
     cause: error,
   });
 }
+
+/** The server's word that no such message exists, or none behind it. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof Error && /message not found|no messages/i.test(error.message);
+}

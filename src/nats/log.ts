@@ -13,7 +13,7 @@ import { quote } from "../core/ids.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "../journal/engine.ts";
 import { type JournalEvent, readEvent } from "../journal/event.ts";
 import { ELECTION, LEADER } from "../journal/term.ts";
-import { away, type Hub } from "./hub.ts";
+import { away, type Hub, isNotFound } from "./hub.ts";
 import type { Names } from "./names.ts";
 import { expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
 import { ensureStream } from "./stream.ts";
@@ -162,7 +162,7 @@ export class NatsLog implements EventLog {
         });
         for await (const { seq: at, data } of answers) found.push({ seq: at, data });
       } catch (error) {
-        if (performance.now() > until) throw away(error, "The hub does not give what it holds");
+        if (!isNotFound(error) && performance.now() > until) throw away(error, "The hub does not give what it holds");
       }
       if (found.length > 0 || signal.aborted) return found;
       if (performance.now() > until) throw away(undefined, `The hub does not give message ${seq}`);

@@ -50,19 +50,17 @@ function token(text: string): string {
   return `x${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
 }
 
-/** Keys of a bucket hold letters, digits and -/_=; others become =XX. */
+/** The parts of a key become parts of the subject, so that rights can be given by them; what cannot stand there becomes =XX. */
 function escapeKey(key: string): string {
-  return [...Buffer.from(key)]
-    .map((byte) => {
-      const char = String.fromCharCode(byte);
-      return /[A-Za-z0-9/_-]/.test(char) ? char : `=${byte.toString(16).padStart(2, "0")}`;
-    })
-    .join("");
+  const bytes = [...Buffer.from(key)].map((byte) => {
+    const char = String.fromCharCode(byte);
+    return char === "/" ? "." : /[A-Za-z0-9_-]/.test(char) ? char : `=${byte.toString(16).padStart(2, "0")}`;
+  });
+  return bytes.join("");
 }
 
 function unescapeKey(text: string): string {
-  const bytes = text.match(/=[0-9a-f]{2}|[^=]/g) ?? [];
-  return Buffer.from(
-    bytes.map((part) => (part.length === 3 ? Number.parseInt(part.slice(1), 16) : part.charCodeAt(0))),
-  ).toString();
+  const parts = text.replaceAll(".", "/").match(/=[0-9a-f]{2}|[^=]/g) ?? [];
+  const codes = parts.map((part) => (part.length === 3 ? Number.parseInt(part.slice(1), 16) : part.charCodeAt(0)));
+  return Buffer.from(codes).toString();
 }

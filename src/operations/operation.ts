@@ -67,6 +67,8 @@ export interface Operation {
   readonly passthrough?: string | undefined;
   /** Whether it changes anything; MCP and HTTP tell callers. */
   readonly changes: boolean;
+  /** With this input it only looks, though it keeps what it saw: nobody needs to be told who looked. */
+  looks?(input: unknown): boolean;
   /** Makes sense in a terminal only: no other door has it. */
   readonly cliOnly?: true | undefined;
   readonly examples: readonly string[];
@@ -82,8 +84,9 @@ export interface Operation {
 
 /** As its author writes it: input and data have their types. */
 export interface OperationSpec<Input extends z.ZodObject, Data>
-  extends Omit<Operation, "input" | "run" | "render" | "next" | "exitCode"> {
+  extends Omit<Operation, "input" | "looks" | "run" | "render" | "next" | "exitCode"> {
   readonly input: Input;
+  looks?(input: z.output<Input>): boolean;
   run(context: Context, input: z.output<Input>): Data | Promise<Data> | AsyncIterable<Data>;
   render?(data: NoInfer<Data>, options: RenderOptions): string;
   next?(data: NoInfer<Data>): string | undefined;

@@ -50,7 +50,7 @@ it("read in pieces or at once, every event comes once; where the cursor holds, t
         expect([...seen].sort()).toEqual([...whole].sort());
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 });
 

@@ -72,13 +72,19 @@ it("a journal that is another one goes out from its beginning, without what is h
   expect(lines().map(({ content }) => content)).toEqual(["a", "b", "new", "newer"]);
 });
 
-it("a file that has become large is followed by another, and the numbers go on", async () => {
+it("a file that has become large is followed by another, in the middle of an export too, and the numbers go on", async () => {
   const { paths, say, go, lines } = place();
   await say("a");
-  await go();
-  const first = readOrigin(paths)?.origin;
-  await say("b");
   await go(10);
-  expect(readOrigin(paths)).toMatchObject({ before: [first] });
-  expect(lines().map(({ content, lc, n }) => [content, lc, n])).toEqual([["b", 2, 2]]);
+  const first = readOrigin(paths)?.before;
+  expect(first).toHaveLength(1);
+  await say("x".repeat(1_100_000), "b");
+  await go(1_000_000);
+  expect(readOrigin(paths)?.before).toEqual([...(first ?? []), expect.any(String)]);
+  await say("c");
+  await go(1_000_000);
+  expect(lines().map(({ content, lc, n }) => [content, lc, n])).toEqual([
+    ["b", 3, 3],
+    ["c", 4, 4],
+  ]);
 });

@@ -76,7 +76,7 @@ describe.skipIf(!hasNats("current"))("NATS JetStream", () => {
     ]);
     const connection = await connect({ servers: server.url });
     const bucket = await new Kvm(connection).open(`midwatch-${fleet}`);
-    expect((await bucket.get("registers/x"))?.json()).toEqual({ a: 1 });
+    expect((await bucket.get("registers.x"))?.json()).toEqual({ a: 1 });
     await connection.close();
   });
 

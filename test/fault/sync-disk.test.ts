@@ -17,7 +17,7 @@ it.skipIf(!mayMount)(
     for (let i = 0; i < 8; i++)
       await at.workspace.event({ interaction: 1, actor: "A", type: "question", content: "x".repeat(60_000) });
     const sync = ["--sync-remote", remote, "--sync-every", "100ms"];
-    const up = at.node(CLI, "up", "--workspace", at.root, "--leader-ttl", "1s", ...sync);
+    const up = at.node(CLI, "up", "--no-http", "--workspace", at.root, "--leader-ttl", "1s", ...sync);
     let told = "";
     up.stderr?.on("data", (part) => {
       told += part;
@@ -27,7 +27,7 @@ it.skipIf(!mayMount)(
     await until(async () => (await at.workspace.show(queued.agent)).outcome === "completed", 40_000);
     remount(disk, "size=32M");
     await until(() => told.includes("Sync works again"), 40_000);
-    await until(() => at.workspace.syncStatus()?.waiting === 0, 40_000);
+    await until(async () => (await at.workspace.syncStatus())?.waiting === 0, 40_000);
     up.kill("SIGTERM");
     await until(() => up.exitCode !== null || up.signalCode !== null, 20_000);
   },

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { HealthRecord, SyncStatus } from "../../src/fleet.ts";
+import type { SyncStatus } from "../../src/fleet.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { fileOf } from "../support/journal.ts";
@@ -81,6 +81,7 @@ it("R-003.15: two machines see what both wrote, masked; the project's own reposi
   expect(json<SyncStatus>((await midwatch(a.folder, ["sync", "--status", "--json"])).stdout)).toMatchObject({
     state: "ok",
     synced: 1,
+    waiting: 1,
   });
 });
 
@@ -153,18 +154,18 @@ it("R-003.15: `midwatch up` syncs when a remote is set, and `health` tells how i
     join(at.folder, "midwatch.config.json"),
     JSON.stringify({ sync_remote: "origin", sync_every: "200ms" }),
   );
-  const up = at.node(CLI, "up", "--workspace", at.root, "--leader-ttl", "1s");
-  const health = async (): Promise<HealthRecord & { sync: SyncStatus | null }> => at.workspace.health();
-  await until(async () => (await health()).sync?.state === "ok");
+  const up = at.node(CLI, "up", "--no-http", "--workspace", at.root, "--leader-ttl", "1s");
+  const health = (): ReturnType<Lab["workspace"]["health"]> => at.workspace.health();
+  await until(async () => (await health()).sync?.state === "ok", 40_000);
   await at.workspace.event({ interaction: 1, actor: "A", type: "question", content: "from up" });
   const pushed = (): string => {
     const [path = ""] = gitIn(remote, "ls-tree", "--name-only", "midwatch-journal", "events/").split("\n");
     return path === "" ? "" : gitIn(remote, "show", `midwatch-journal:${path}`);
   };
-  await until(() => pushed().includes("from up"));
+  await until(() => pushed().includes("from up"), 40_000);
   execFileSync("mv", [remote, `${remote}.away`]);
-  await until(async () => (await health()).sync?.state === "stopped");
+  await until(async () => (await health()).sync?.state === "stopped", 40_000);
   expect(await health()).toMatchObject({ state: "warning", sync: { fault: "gone" } });
   up.kill("SIGTERM");
-  await until(() => up.exitCode !== null || up.signalCode !== null);
-});
+  await until(() => up.exitCode !== null || up.signalCode !== null, 20_000);
+}, 150_000);

@@ -23,7 +23,11 @@ export interface Asking extends Disposable {
   until(holds: (summary: AgentSummary) => unknown): Promise<AgentSummary>;
 }
 
-export function asking(made: Lab, { url }: Pick<LlmServer, "url">, llm: Record<string, string | number> = {}): Asking {
+export function asking(
+  made: Pick<Lab, "root" | "folder">,
+  { url }: Pick<LlmServer, "url">,
+  llm: Record<string, string | number> = {},
+): Asking {
   const paths = layout(made.root);
   const engine = new EmbeddedEngine(paths);
   const context = {

@@ -87,7 +87,7 @@ export async function call(
     notice: () => undefined,
   };
   const valid = validate(operation, input);
-  if (!operation.changes) return await gathered(door, await operation.run(context, valid));
+  if (!operation.changes || operation.looks?.(valid)) return await gathered(door, await operation.run(context, valid));
   let failed: string | null = "INTERNAL";
   try {
     const answer = await gathered(door, await operation.run(context, valid));
