@@ -21,6 +21,8 @@ export interface HubSettings {
   servers: readonly string[];
   /** Of the process, for people who look at the server. */
   name: string;
+  /** Under whose name answers come to us: rights are given by it. */
+  inbox?: string | undefined;
   /** A file with a JWT and its seed, as `nsc` writes it. */
   creds?: string | undefined;
   /** A file that holds the seed of an nkey. */
@@ -190,10 +192,14 @@ async function varzByHttp(monitors: readonly string[]): Promise<Varz[]> {
   return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-function optionsOf({ transport }: NatsClient, { servers, name, creds, nkey, tls }: HubSettings): ConnectionOptions {
+function optionsOf(
+  { transport }: NatsClient,
+  { servers, name, inbox, creds, nkey, tls }: HubSettings,
+): ConnectionOptions {
   const options: ConnectionOptions = {
     servers: [...servers],
     name,
+    ...(inbox === undefined ? {} : { inboxPrefix: inbox }),
     timeout: REQUEST_MS,
     // Whoever uses it knows what to do while the hub is away, so it is looked for as long as we live.
     maxReconnectAttempts: -1,
@@ -270,4 +276,10 @@ export function away(error: unknown, what: string): MidwatchError {
 /** The server's word that no such message exists, or none behind it. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof Error && /message not found|no messages/i.test(error.message);
+}
+
+/** Nobody listens there: the question was heard by no one. */
+export function isUnheard(error: unknown): boolean {
+  const cause = error instanceof MidwatchError ? error.cause : error;
+  return cause instanceof Error && (cause.name === "NoRespondersError" || /no responders/i.test(cause.message));
 }

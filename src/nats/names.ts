@@ -3,7 +3,7 @@
  *
  *     midwatch.F.ev.<host>        what a host wrote; only that host may publish it
  *     midwatch.F.lead.<role>      elections of leaders of the whole fleet
- *     midwatch.F.ask.<host>.<op>  questions to a host
+ *     midwatch.F.ask.<host>.look  questions to a host; `do` for what changes something there
  */
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
@@ -16,7 +16,7 @@ export interface Names {
   registers: { stream: string; subject(key: string): string; key(subject: string): string };
   /** Where finished logs are kept. */
   objects: string;
-  ask(host: string, operation: string): string;
+  ask(host: string, kind: "look" | "do"): string;
 }
 
 export function fleetNames(fleet: string): Names {
@@ -40,7 +40,7 @@ export function fleetNames(fleet: string): Names {
       key: (subject) => unescapeKey(subject.slice(keys.length)),
     },
     objects: `midwatch-logs-${fleet}`,
-    ask: (host, operation) => `${base}.ask.${token(host)}.${operation}`,
+    ask: (host, kind) => `${base}.ask.${token(host)}.${kind}`,
   };
 }
 
