@@ -17,7 +17,7 @@ const VARZ = "$SYS.REQ.SERVER.PING.VARZ";
  * A host publishes what it wrote, tells of itself, claims what it is asked and answers; it reads the fleet's streams. It can neither write
  * under another name nor ask, change or empty anything. People may do everything in the fleet's account.
  */
-export function hostRights(fleet: string, host: string): { publish: string[]; subscribe: string[] } {
+function hostRights(fleet: string, host: string): { publish: string[]; subscribe: string[] } {
   const { events, registers, ask, objects } = fleetNames(fleet);
   const files = `OBJ_${objects(host)}`;
   const streams = [events.stream, registers.stream];
