@@ -30,7 +30,7 @@ function upAs(at: Lab, name: string, env: NodeJS.ProcessEnv): ChildProcess {
 }
 
 describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, () => {
-  it("a host with its key works; with it nothing can be done under another name", async () => {
+  it("R-003.16: a host with its key works; with it nothing can be done under another name", async () => {
     const { server, keys } = await hub();
     for (const name of ["people", "alpha", "beta"]) expect(statSync(join(keys, `${name}.nk`)).mode & 0o777).toBe(0o600);
     const env = (name: string) => ({
