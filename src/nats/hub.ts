@@ -46,6 +46,8 @@ export class Hub {
   readonly #settings: HubSettings;
   #durability: Promise<Durability> | undefined;
   #isHere = true;
+  /** Those who wait for an answer; none comes once the connection is gone. */
+  readonly #waiting = new Set<(error: MidwatchError) => void>();
 
   private constructor(
     client: NatsClient,
@@ -68,7 +70,10 @@ export class Hub {
 
   async #look(): Promise<void> {
     for await (const { type } of this.connection.status()) {
-      if (type === "disconnect" || type === "staleConnection") this.#isHere = false;
+      if (type === "disconnect" || type === "staleConnection") {
+        this.#isHere = false;
+        for (const give of this.#waiting) give(away(undefined, "The connection to the hub broke"));
+      }
       if (type === "reconnect") this.#isHere = true;
     }
   }
@@ -104,24 +109,25 @@ export class Hub {
     headers?: MsgHdrs,
     timeout: number = REQUEST_MS,
   ): Promise<Msg> {
-    this.#assertHere();
-    try {
-      return await this.connection.request(subject, payload, {
-        timeout,
-        ...(headers === undefined ? {} : { headers }),
-      });
-    } catch (error) {
-      throw refusal(error) ?? away(error, "The hub gives no answer");
-    }
+    const options = { timeout, ...(headers === undefined ? {} : { headers }) };
+    return await this.#answered(() => this.connection.request(subject, payload, options));
   }
 
   /** A call of the manager, with our errors. */
   async ask<T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    return await this.#answered(() => act(this.manager));
+  }
+
+  async #answered<T>(act: () => Promise<T>): Promise<T> {
     this.#assertHere();
+    const { promise: lost, reject } = Promise.withResolvers<never>();
+    this.#waiting.add(reject);
     try {
-      return await act(this.manager);
+      return await Promise.race([act(), lost]);
     } catch (error) {
       throw refusal(error) ?? away(error, "The hub gives no answer");
+    } finally {
+      this.#waiting.delete(reject);
     }
   }
 
@@ -261,8 +267,9 @@ function refusal(error: unknown): MidwatchError | undefined {
 }
 
 function subjectOf(error: unknown): string {
-  const { subject, operation } = (error ?? {}) as { subject?: string; operation?: string };
-  return [operation, subject].filter(Boolean).join(" ") || "permission";
+  if (!(error instanceof Error)) return "permission";
+  const { subject, operation } = error as { subject?: string; operation?: string };
+  return subject === undefined ? subjectOf(error.cause) : `${operation ?? "use"} ${subject}`;
 }
 
 export function away(error: unknown, what: string): MidwatchError {

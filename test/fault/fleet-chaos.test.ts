@@ -10,5 +10,6 @@ it.skipIf(!hasNats("current"))(
     console.log("faults of a fleet", figures);
     expect(failures).toEqual([]);
     expect(figures["lines of leaders"]).toBeGreaterThan(0);
+    expect(figures["refused by the server"]).toBeGreaterThan(0); // The faults have bitten.
   },
 );
