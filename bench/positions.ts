@@ -256,11 +256,11 @@ function parseAll(texts: readonly string[], times: number): void {
   for (let i = 0; i < times; i++) for (const text of texts) JSON.parse(text);
 }
 
-/** Seconds of CPU: what is left of a figure when others take the cores away. */
+/** Seconds of CPU of this thread: what is left of a figure when others take the cores away. */
 function cpuOf(act: () => void): number {
-  const before = process.cpuUsage();
+  const before = process.threadCpuUsage();
   act();
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1e6;
 }
 
