@@ -48,7 +48,9 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
   const theirs = new Seed(join(dir, "monitor_positions.json"));
   const took = {
     ours: [] as number[],
+    oursCpu: [] as number[],
     theirs: [] as number[],
+    theirsCpu: [] as number[],
     judged: [] as number[],
     parsed: [] as number[],
     wall: [] as number[],
@@ -62,12 +64,9 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
     for (let n = 0; n < rounds; n++) {
       const more = lines(100 + n * NEW_LINES, NEW_LINES);
       for (const path of paths) appendFileSync(path, more);
-      took.ours.push(timed(() => round(registry, files, paths, ours)));
-      took.theirs.push(timed(() => theirs.round(paths)));
-      const cpu = process.cpuUsage();
-      took.wall.push(timed(() => judgedRound(registry, paths, readings)));
-      const used = process.cpuUsage(cpu);
-      took.judged.push((used.user + used.system) / 1e6);
+      took.oursCpu.push(cpuOf(() => took.ours.push(timed(() => round(registry, files, paths, ours)))));
+      took.theirsCpu.push(cpuOf(() => took.theirs.push(timed(() => theirs.round(paths)))));
+      took.judged.push(cpuOf(() => took.wall.push(timed(() => judgedRound(registry, paths, readings)))));
       const texts = more.trim().split("\n");
       took.parsed.push(timed(() => parseAll(texts, paths.length)) / 1000);
     }
@@ -93,7 +92,9 @@ function single(registry: Registry, folder: string, quick: boolean): Row[] {
     times.seek.push(timed(() => readNewLines(agent, path, place, files)));
     renameSync(path, `${path}.1`);
     writeFileSync(path, lines(0, 1));
-    times.rotation.push(timed(() => readNewLines(agent, path, place, files)));
+    // As one who has just begun finds it: who held the old file open would read its rest first.
+    using fresh = new HeldFiles();
+    times.rotation.push(timed(() => readNewLines(agent, path, place, fresh)));
     const places = Array.from({ length: SEED.agents }, (_, i) => ({ ...place, agent: parseAgentId(`agent-${i}`) }));
     times.keep.push(timed(() => registry.watched.putCursors(places)));
   }
@@ -109,10 +110,11 @@ function single(registry: Registry, folder: string, quick: boolean): Row[] {
   ];
 }
 
-type Took = Record<"ours" | "theirs" | "judged" | "parsed" | "wall", readonly number[]>;
+type Took = Record<"ours" | "oursCpu" | "theirs" | "theirsCpu" | "judged" | "parsed" | "wall", readonly number[]>;
 
 function rows(logs: number, took: Took): Row[] {
   const ratio = median(took.theirs) / median(took.ours);
+  const cpuRatio = median(took.theirsCpu) / median(took.oursCpu);
   const cpu = median(took.judged);
   const perLine = (cpu * 1e6) / (logs * NEW_LINES);
   return [
@@ -124,7 +126,7 @@ function rows(logs: number, took: Took): Row[] {
       ratio: times(ratio),
       bar: `≥ ${BAR} x`,
       holds: ratio >= BAR,
-      note: `look, read and store; ≤ ${MOST_MS} ms is reached for: ${median(took.ours) <= MOST_MS ? "yes" : "no"}`,
+      note: `look, read and store; ${times(cpuRatio)} in CPU time; ≤ ${MOST_MS} ms is reached for: ${median(took.ours) <= MOST_MS ? "yes" : "no"}`,
     }),
     row({
       promise: "watch",
@@ -252,6 +254,14 @@ class Seed {
 
 function parseAll(texts: readonly string[], times: number): void {
   for (let i = 0; i < times; i++) for (const text of texts) JSON.parse(text);
+}
+
+/** Seconds of CPU: what is left of a figure when others take the cores away. */
+function cpuOf(act: () => void): number {
+  const before = process.cpuUsage();
+  act();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
 }
 
 function timed(act: () => void): number {

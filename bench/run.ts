@@ -19,6 +19,7 @@ import { bench as record } from "./record.ts";
 import { bench as registry } from "./registry.ts";
 import { bench as scan } from "./scan.ts";
 import { bench as startExit } from "./start-exit.ts";
+import { bench as startUp } from "./start-up.ts";
 import { bench as stop } from "./stop.ts";
 import { compileLoads } from "./support/load.ts";
 import { machine } from "./support/machine.ts";
@@ -29,6 +30,7 @@ import { bench as takeover } from "./takeover.ts";
 import { bench as watchLoad } from "./watch-load.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  "start-up": startUp,
   "start-exit": startExit,
   "node-exit": nodeExit,
   takeover,

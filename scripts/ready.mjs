@@ -1,6 +1,6 @@
 // Makes a clone ready to run: a new enough Node, installed packages, a fresh build. Plain JS that Node 18 can run.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -49,6 +49,11 @@ function findNode() {
 }
 
 function install() {
+  // npm ci empties the folder behind a link, which is somebody else's, and then puts a new one in the link's place.
+  if (lstatSync(at("node_modules"), { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Error(
+      "node_modules is a link and older than package-lock.json. Next: npm ci in the folder that it belongs to.",
+    );
   say("installing packages with npm ci (about 20 s)");
   run("npm", ["ci", "--no-progress", "--loglevel=error"], "npm ci failed. Next: check the network, then try again.");
 }

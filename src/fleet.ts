@@ -58,7 +58,7 @@ import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.t
 import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
 import { type StopOptions, stop } from "./agent/stop.ts";
 import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
-import { sync, watchSync } from "./agent/sync.ts";
+import { statusOf, sync, watchSync, withSync } from "./agent/sync.ts";
 import { initSync } from "./agent/sync-init.ts";
 import { readTimeline, type Timeline } from "./agent/timeline.ts";
 import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
@@ -88,7 +88,7 @@ import type { Batch } from "./monitor/file-reader.ts";
 import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
 import { openWindow, type Window } from "./process/window.ts";
-import { type SyncStatus, syncStatus } from "./sync/state.ts";
+import type { SyncStatus } from "./sync/state.ts";
 
 export type { Archived } from "./agent/archive.ts";
 export { checkRun } from "./agent/check-run.ts";
@@ -477,10 +477,7 @@ export class Workspace {
   }
 
   async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
-    const record = await healthOf(this.#context);
-    const status = this.syncStatus() ?? null;
-    const worry = record.state === "ok" && (status?.state === "offline" || status?.state === "stopped");
-    return { ...record, state: worry ? "warning" : record.state, sync: status };
+    return await withSync(this.#context, await healthOf(this.#context));
   }
 
   /** Exchanges events with the remote, once; retries and faults are in the status. */
@@ -489,15 +486,15 @@ export class Workspace {
     return await sync(this.#context, { tell: () => undefined, ...options });
   }
 
-  /** Again and again; each time it was tried. */
+  /** Again and again; told whenever something has changed. */
   async *watchSync(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
     assertPerson(this.#context, "sync the journal");
     yield* watchSync(this.#context, options);
   }
 
   /** Undefined when this workspace was never synced. */
-  syncStatus(): SyncStatus | undefined {
-    return syncStatus(this.#context.layout);
+  syncStatus(): Promise<SyncStatus | undefined> {
+    return statusOf(this.#context);
   }
 
   /** Sets up what sync needs: a repository, a remote, the base files. */
@@ -537,6 +534,11 @@ export class Workspace {
   consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
     const { engine, layout: paths } = this.#context;
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
+  }
+
+  /** Whether a person asks, and no agent. */
+  isPersons(): boolean {
+    return callingAgent(this.#context) === undefined;
   }
 
   /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */

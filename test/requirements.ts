@@ -144,7 +144,7 @@ export const requirements: Record<string, Requirement> = {
   "R-002.19": { text: "Failed deletions can be listed later." },
 
   // Journal
-  "R-003.1": { text: "A workspace can be set up with git, a remote and the base files.", later: "sync" },
+  "R-003.1": { text: "A workspace can be set up with git, a remote and the base files." },
   "R-003.2": { text: "Only standard tools are needed, and they are checked at start." },
   "R-003.3": {
     text: "An event is one JSON line with interaction, actor, type, content and UTC timestamp.",
@@ -163,16 +163,14 @@ export const requirements: Record<string, Requirement> = {
   "R-003.11": {
     text: "When heartbeats stop a new leader is elected at once and goes on dispatching.",
   },
-  "R-003.12": { text: "Journal and remote are retried after 1, 2 and 4 s before going offline.", later: "sync" },
+  "R-003.12": { text: "Journal and remote are retried after 1, 2 and 4 s before going offline." },
   "R-003.13": { text: "A lock that cannot be had after three tries becomes an error event." },
   "R-003.14": { text: "A write error becomes an error event and pauses until it can go on." },
   "R-003.15": {
     text: "Sync failures lead to offline mode, and what was not synced is merged when the remote is back.",
-    later: "sync",
   },
   "R-003.16": {
     text: "Credentials are checked at start, with a clear message and a wait for new ones.",
-    later: "sync",
   },
   "R-003.17": {
     text: "A malformed line goes to events.error.log once and becomes an error event with its line number.",

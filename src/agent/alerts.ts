@@ -37,7 +37,8 @@ export function openAlerts(context: Context, options: AlertRoundsOptions): Alert
   const configured = settingsOf(context);
   const settings = configured === undefined && options.terminal ? TERMINAL_DEFAULT : configured;
   if (settings === undefined) return undefined;
-  const { journal, engine: registers, layout } = context;
+  // Of this machine alone: the others tell of theirs.
+  const { own: journal, engine: registers, layout } = context;
   return new Alerts({
     journal,
     registers,
@@ -122,13 +123,17 @@ function settingsOf({ alerts, env, layout }: Context): Settings | undefined {
   return alerts === undefined ? undefined : readSettings(alerts, { env, folder: join(layout.root, "..") });
 }
 
-/** The agent's newest run knows its secrets, this process its own, and the configuration those of the routes. */
+/** An agent's run knows its secrets, this process its own, and the configuration those of the routes. */
 function alertMaker(context: Context, { secrets }: Settings): (event: JournalEvent) => Alert {
   const own = masker(secretFinder(fingerprint([...secrets, ...secretValues(context.env)])));
   const maskers = new Maskers(context);
   return (event) => {
-    const agent = isAgentId(event.agent) ? [maskers.ofAgent(event.agent)] : [];
-    return makeAlert(event, [own, ...agent]);
+    const { agent, data } = event;
+    if (!isAgentId(agent)) return makeAlert(event, [own]);
+    // It may be of an earlier run, which had secrets of its own.
+    const run = (data as { run?: unknown } | null | undefined)?.run;
+    const earlier = Number.isSafeInteger(run) ? [maskers.of(agent, run as number)] : [];
+    return makeAlert(event, [own, maskers.ofAgent(agent), ...earlier]);
   };
 }
 

@@ -1,8 +1,11 @@
 /** What runs used. The end of a run is counted from its whole stream; of one that lives, or lost its keeper, the watch knows so far. */
 import { iso } from "../core/time.ts";
+import type { Tokens } from "../core/types.ts";
 import { type CostBy, type CostRecord, costBy } from "../monitor/cost.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import { type Context, withReader } from "./context.ts";
+import type { RunName } from "./launch.ts";
+import { readOpinionState } from "./opinion-state.ts";
 import { latestSummaries } from "./summaries.ts";
 
 export async function costOf(context: Context, sinceMs: number, by: CostBy): Promise<CostRecord[]> {
@@ -20,5 +23,19 @@ export async function costOf(context: Context, sinceMs: number, by: CostBy): Pro
       };
     }),
     by,
+    opinionsOf(
+      context,
+      runs.map(({ run, agent }) => ({ task: agent.task, agent: agent.id, run: run.run })),
+    ),
   );
+}
+
+/** What a model that was asked about these agents used, for each agent once. */
+function opinionsOf(context: Context, runs: readonly RunName[]): { model: string; tokens: Tokens }[] {
+  const agents = new Map(runs.map((one) => [one.agent, one]));
+  return [...agents.values()].flatMap((one) => {
+    const { used } = readOpinionState(context, one);
+    const { input, output, model } = used;
+    return used.calls === 0 ? [] : [{ model, tokens: { input, output, cache_read: 0, cache_write: 0 } }];
+  });
 }

@@ -39,7 +39,7 @@ function didSomething({ started, stopped, archived, deleted, problem }: Round): 
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
   const { signal, tell, terminal = false } = options;
   const alerts = openAlerts(context, { terminal, tell });
-  if (options.once) return yield* once(context, tell, alerts);
+  if (options.once) return yield* once(context, options, alerts);
   const alerting = new Beside(async () => alerts?.round());
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
@@ -103,15 +103,12 @@ class Beside {
   }
 }
 
-async function* once(
-  context: Context,
-  tell: HouseOptions["tell"],
-  alerts: Alerts | undefined,
-): AsyncGenerator<HouseRecord> {
+async function* once(context: Context, options: HouseOptions, alerts: Alerts | undefined): AsyncGenerator<HouseRecord> {
   const { state, holder } = await leadership(context.engine);
-  if (state === "held") tell(`${holder} leads and does the rounds.`);
+  if (state === "held") options.tell(`${holder} leads and does the rounds.`);
   else {
     const done = await new Loop(context).round();
+    await syncRounds(context, options)();
     await snapshotRounds(context)();
     await alerts?.round();
     await alerts?.idle();

@@ -34,14 +34,14 @@ export class Metrics {
   }
 
   async #readOn(): Promise<void> {
-    const { journal } = this.#context;
-    if (this.#cursor !== undefined && !(await journal.holds(this.#cursor))) {
+    const { own } = this.#context; // What other machines did is in their metrics.
+    if (this.#cursor !== undefined && !(await own.holds(this.#cursor))) {
       // Another journal lies there now: counted from its beginning.
       this.#cursor = undefined;
       this.#stops = new Histogram();
       this.#counts = new Map();
     }
-    for await (const item of journal.read({ after: this.#cursor })) {
+    for await (const item of own.read({ after: this.#cursor })) {
       if (!("bad" in item)) this.#take(item.event);
       this.#cursor = item.next;
     }

@@ -28,8 +28,8 @@ export interface OpinionState {
   claim: { id: string; at: string; process: Somebody } | null;
   /** Of the last hour. */
   spent: Spent[];
-  /** Since the agent was first asked about. */
-  used: { calls: number; input: number; output: number };
+  /** Since the agent was first asked about; `model` is the last one asked. */
+  used: { calls: number; input: number; output: number; model: string };
   opinion: SecondOpinion | null;
 }
 
@@ -42,7 +42,7 @@ const NEW: OpinionState = {
   about: null,
   claim: null,
   spent: [],
-  used: { calls: 0, input: 0, output: 0 },
+  used: { calls: 0, input: 0, output: 0, model: "" },
   opinion: null,
 };
 
@@ -53,13 +53,20 @@ interface Of {
 }
 
 /** As of this run: of another one only the budget counts. */
-export function readOpinionState({ layout }: Context, { task, agent, run }: Of): OpinionState {
+export function readOpinionState(context: Context, of: Of): OpinionState {
+  return asOf(readStored(context, of), of.run);
+}
+
+function readStored({ layout }: Context, { task, agent }: Of): OpinionState {
   const stored = readJson<OpinionState>(layout.agent(task, agent).secondOpinion).value;
-  const state = stored?.v === 1 ? { ...NEW, ...stored } : NEW;
+  return stored?.v === 1 ? { ...NEW, ...stored } : NEW;
+}
+
+function asOf(state: OpinionState, run: number): OpinionState {
   return state.run === run ? state : { ...NEW, run, spent: state.spent, used: state.used };
 }
 
-/** `change` gives the next state, or null to leave it. Nothing is made for an agent that was pruned. */
+/** `change` gives the next state, or null to leave it; true when it is that. Nothing is made for an agent that was pruned. */
 export async function changeOpinionState(
   context: Context,
   of: Of,
@@ -69,11 +76,15 @@ export async function changeOpinionState(
   const { summaries, secondOpinion } = layout.agent(of.task, of.agent);
   return await alone(`opinion ${secondOpinion}`, () => {
     if (!existsSync(layout.run(of.task, of.agent, of.run).intent)) return false;
-    const next = change(readOpinionState(context, of));
-    if (next === null) return false;
+    const stored = readStored(context, of);
+    const changed = change(asOf(stored, of.run));
+    if (changed === null) return false;
+    // A call that ends when the next run is asked about already has cost something, and nothing else to say.
+    const { spent, used } = changed;
+    const next = stored.run > of.run ? { ...stored, spent, used } : changed;
     makeFolder(layout.root, summaries);
     replaceInside(layout.root, secondOpinion, `${JSON.stringify(next)}\n`);
-    return true;
+    return next === changed;
   });
 }
 

@@ -65,7 +65,8 @@ export class SecondOpinions implements Disposable {
   readonly #onAnswer: (candidate: Candidate) => void;
   readonly #closed = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
-  #waiting: Candidate[] = [];
+  #waiting: { one: Candidate; last: string }[] = [];
+  #opened = false;
   #model: Model | undefined;
   #pausedUntil = 0;
   #failures = 0;
@@ -83,31 +84,41 @@ export class SecondOpinions implements Disposable {
     this.#context = context;
     this.#tell = tell;
     this.#onAnswer = onAnswer;
-    openModel(context.config, context.env, dirname(context.layout.root)).then(
-      (model) => {
-        this.#model = model;
-      },
-      (error: unknown) => {
-        const known = error instanceof MidwatchError ? `${error.message} ${error.hint ?? ""}` : String(error);
-        tell(`${known.trim()} The watch goes on without a second opinion.`);
-      },
-    );
+  }
+
+  /** At the first round: who stands by for another needs no packages. */
+  async #open(candidates: readonly Candidate[]): Promise<void> {
+    const { config, env, layout } = this.#context;
+    try {
+      this.#model = await openModel(config, env, dirname(layout.root));
+      this.consider(candidates);
+    } catch (error) {
+      const known = error instanceof MidwatchError ? `${error.message} ${error.hint ?? ""}` : String(error);
+      this.#tell(`${known.trim()} The watch goes on without a second opinion.`);
+    }
   }
 
   /** Those of which the model should hear now; returns at once. */
   consider(candidates: readonly Candidate[]): void {
+    if (!this.#opened) {
+      this.#opened = true;
+      void this.#open(candidates);
+    }
     if (this.#model === undefined || this.#resting()) return;
+    const seen = new Set(candidates.map(({ agent }) => agent));
     const due = candidates.flatMap((one) => {
       const state = readOpinionState(this.#context, one);
       return isDue(state, one.summary, this.#times(one)) ? [{ one, last: state.asked_at ?? "" }] : [];
     });
-    this.#waiting = due.sort((a, b) => (a.last < b.last ? -1 : 1)).map(({ one }) => one);
+    // A round may be about some of the agents: the others wait on.
+    const others = this.#waiting.filter(({ one }) => !seen.has(one.agent));
+    this.#waiting = [...due, ...others].sort((a, b) => (a.last < b.last ? -1 : 1));
     this.#next(this.#model);
   }
 
   #next(model: Model): void {
     while (this.#running.size < AT_ONCE && !this.#resting()) {
-      const one = this.#waiting.shift();
+      const one = this.#waiting.shift()?.one;
       if (one === undefined) return;
       if (this.#running.has(one.agent)) continue;
       const asked = this.#ask(model, one)
@@ -216,10 +227,10 @@ export class SecondOpinions implements Disposable {
     try {
       const reply = await model.ask(prompt, turn, this.#closed.signal);
       const { input = 0, output = 0 } = reply.tokens ?? {};
-      await this.#change(one, (state) => ({
+      await this.#change(one, ({ used, ...state }) => ({
         ...state,
         spent: settle(state.spent, id, reply.tokens && input + output),
-        used: { calls: state.used.calls + 1, input: state.used.input + input, output: state.used.output + output },
+        used: { calls: used.calls + 1, input: used.input + input, output: used.output + output, model: model.name },
       }));
       return reply;
     } catch (error) {
@@ -238,7 +249,7 @@ export class SecondOpinions implements Disposable {
     if (this.#closed.signal.aborted) return;
     const { retryAfterMs = null, lasting = false } = error instanceof CallFailed ? error : {};
     const backoff = lasting ? LASTING_MS : Math.min(BACKOFF_MS * 2 ** this.#failures, BACKOFF_MOST_MS);
-    const pause = retryAfterMs ?? backoff * (0.75 + Math.random() / 2);
+    const pause = retryAfterMs === null ? backoff * (0.75 + Math.random() / 2) : Math.max(retryAfterMs, BACKOFF_MS);
     this.#pausedUntil = performance.now() + pause;
     this.#failures++;
     if (this.#failures > 1 && !lasting) return;
@@ -265,7 +276,7 @@ function digestOf(
   { task, agent, run, driver, summary }: Candidate,
   after: { offset: number; line: number },
 ): { digest: Digest; from: number; read: { offset: number; line: number } } {
-  const digest = new Digest();
+  const digest = new Digest(driver.json);
   const { offset, line } = summary.position;
   const opened = openRun(context, { task, agent, run }, driver.json);
   let from = after.line + 1;

@@ -4,9 +4,11 @@ import { MidwatchError } from "../core/errors.ts";
 import { isAgentId } from "../core/ids.ts";
 import { type Masker, maskText, maskValue } from "../core/mask.ts";
 import type { JournalEvent } from "../journal/event.ts";
+import type { HealthRecord } from "../journal/health.ts";
 import { Pause } from "../journal/pause.ts";
+import { exportOwn } from "../sync/export.ts";
 import { findRemote } from "../sync/remote.ts";
-import type { SyncStatus } from "../sync/state.ts";
+import { type SyncStatus, syncStatus } from "../sync/state.ts";
 import { Syncer } from "../sync/sync.ts";
 import type { Context } from "./context.ts";
 import { Maskers } from "./maskers.ts";
@@ -48,10 +50,38 @@ export async function* watchSync(
 ): AsyncGenerator<SyncStatus> {
   const { signal } = call;
   const made = await syncer(context, call);
+  let shown = "";
   while (!signal.aborted) {
-    if (made.isDue()) yield await made.sync();
+    if (made.isDue()) {
+      const status = await made.sync();
+      const { state, fault, synced, waiting, origins } = status;
+      const now = JSON.stringify([state, fault, synced, waiting, origins]);
+      if (now !== shown) yield status;
+      shown = now;
+    }
     await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** Undefined when this workspace was never synced. What was said since the last export counts as waiting. */
+export async function statusOf(context: Context): Promise<SyncStatus | undefined> {
+  const { layout, own } = context;
+  try {
+    await exportOwn(layout, own, () => maskOutgoing(context));
+  } catch (error) {
+    if (!(error instanceof MidwatchError)) throw error; // A disk that cannot be written: the rest can be told.
+  }
+  return syncStatus(layout);
+}
+
+/** What `health` says, with sync: a remote that is away is no failure, but worth a look. */
+export async function withSync<T extends Pick<HealthRecord, "state">>(
+  context: Context,
+  record: T,
+): Promise<T & { sync: SyncStatus | null }> {
+  const sync = (await statusOf(context)) ?? null;
+  const worry = record.state === "ok" && (sync?.state === "offline" || sync?.state === "stopped");
+  return { ...record, state: worry ? "warning" : record.state, sync };
 }
 
 /**

@@ -231,7 +231,7 @@ export class Watch {
     };
     const stream = kept.reading.result;
     const ended = one.facts.cleanup?.result;
-    const { llm_provider: provider, llm_every: everyMs } = this.#context.config;
+    const { llm_every: everyMs } = this.#context.config;
     let log: Log | undefined;
     const bytes = (place: Place): Span => {
       const key = `${place.from}-${place.to}`;
@@ -259,7 +259,8 @@ export class Watch {
         previous: kept.summary,
         final: !now.more && ENDED_PHASES.includes(row.phase),
       });
-      if (provider === "off" || row.outcome !== null) return summary;
+      if (row.outcome !== null) return summary;
+      // Whoever looks tells it, also one that asks no model itself.
       return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes });
     } finally {
       log?.close();

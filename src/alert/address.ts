@@ -33,3 +33,10 @@ export function isPrivateHost(hostname: string): boolean {
   if (isIP(host) !== 0) return isPrivate(host);
   return /(^|\.)localhost$/i.test(host);
 }
+
+/** What a connection ends with that would lead to such an address. */
+export class RefusedAddress extends Error {
+  constructor() {
+    super("its name leads to this machine or a private network");
+  }
+}

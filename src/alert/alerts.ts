@@ -9,7 +9,7 @@
  */
 import { MidwatchError } from "../core/errors.ts";
 import { iso, monoMs } from "../core/time.ts";
-import type { EventLog, Registers } from "../journal/engine.ts";
+import type { Cursor, EventLog, Registers } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import type { Alert } from "./message.ts";
 import { type Entry, Queue, rebase, TIMING, type Timing } from "./queue.ts";
@@ -57,7 +57,9 @@ export class Alerts {
   readonly #running = new Map<string, Promise<void>>();
   #state: AlertState | undefined;
   #rev = 0;
-  #keptAt = Number.NEGATIVE_INFINITY;
+  #keptAt = 0;
+  /** The place that was kept last; undefined when nothing was. */
+  #keptAfter: Cursor | null | undefined;
   #saving: Promise<unknown> = Promise.resolve();
   #trouble = false;
   #fault: { error: unknown } | undefined;
@@ -74,7 +76,7 @@ export class Alerts {
     try {
       this.#state ??= await this.#load();
       const news = await this.#take(this.#state);
-      if (news || this.#now() - this.#keptAt > KEEP_MS) await this.#save();
+      if (news || this.#shouldKeep(this.#state)) await this.#save();
     } catch (error) {
       if (!(error instanceof MidwatchError)) throw error;
       this.#tellTrouble(error);
@@ -105,8 +107,14 @@ export class Alerts {
     state.boot_id = bootId;
     this.#dropUnknown(state);
     for (const { name } of settings.routes) state.routes[name] ??= newRouteState(this.#timing, now);
-    this.#keptAt = Number.NEGATIVE_INFINITY; // At once: whoever is killed next must not begin later than we did.
+    this.#keptAfter = undefined;
     return state;
+  }
+
+  /** At once where we began, so that whoever is killed next begins no later; then now and then. */
+  #shouldKeep({ after }: AlertState): boolean {
+    if (this.#keptAfter === undefined) return true;
+    return after !== this.#keptAfter && this.#now() - this.#keptAt > KEEP_MS;
   }
 
   /** A route that is no longer in the configuration: nobody will send what waits there. */
@@ -215,6 +223,7 @@ export class Alerts {
         const rev = await keepState(this.#options.registers, { state, rev: this.#rev });
         this.#trouble = false;
         this.#keptAt = this.#now();
+        this.#keptAfter = state.after;
         if (rev !== undefined) this.#rev = rev;
         else this.#state = undefined;
         return rev !== undefined;

@@ -1,7 +1,8 @@
 /** Sends one message on one route, once, and says what became of it. It never throws. */
 import { feed } from "../process/feed.ts";
+import { RefusedAddress } from "./address.ts";
 import { type Alert, cut, fullText, inOneLine } from "./message.ts";
-import { type Answer, post, RefusedAddress, type Resolve } from "./post.ts";
+import type { Answer, Resolve } from "./post.ts";
 import type { Severity } from "./rules.ts";
 import type { Route, WebRoute } from "./settings.ts";
 import { signed } from "./sign.ts";
@@ -51,7 +52,9 @@ export async function send(route: Route, alert: Alert, outside: Outside): Promis
   }
 }
 
-function toWeb(route: WebRoute, alert: Alert, { signal, resolve, timeoutMs = TIMEOUT_MS }: Outside): Promise<Answer> {
+async function toWeb(route: WebRoute, alert: Alert, outside: Outside): Promise<Answer> {
+  const { signal, resolve, timeoutMs = TIMEOUT_MS } = outside;
+  const { post } = await import("./post.ts"); // TLS takes a while to load, and most commands send nothing.
   const { url, body, headers } = request(route, alert, Date.now());
   return post(url, {
     body,

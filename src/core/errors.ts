@@ -35,6 +35,7 @@ export const ERRORS = {
   REFUSED_RIGHT: { exit: 4, status: 403, retryable: false },
   REFUSED_ALIVE: { exit: 4, status: 409, retryable: false },
   REFUSED_INPUT: { exit: 4, status: 409, retryable: false },
+  REFUSED_FILE: { exit: 4, status: 409, retryable: false },
   REFUSED_TYPE: { exit: 4, status: 403, retryable: false },
   DISK_LOW: { exit: 5, status: 507, retryable: true },
   DISK_FULL: { exit: 5, status: 507, retryable: true },

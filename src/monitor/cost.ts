@@ -35,7 +35,7 @@ export interface Used {
 export type CostBy = "task" | "model" | "agent";
 
 export interface CostRecord {
-  /** Of the task, model or agent; `all` for the sum. */
+  /** Of the task, model or agent; `second opinion` for what the watch asked; `all` for the sum. */
   of: string;
   runs: number;
   tokens: Tokens;
@@ -47,18 +47,25 @@ export interface CostRecord {
   prices_as_of: string;
 }
 
-/** The dearest first, and the sum as the last. */
-export function costBy(runs: readonly Used[], by: CostBy): CostRecord[] {
+/** The dearest first, then what the watch itself used (it is no run), and the sum as the last. */
+export function costBy(
+  runs: readonly Used[],
+  by: CostBy,
+  opinions: readonly Pick<Used, "model" | "tokens">[] = [],
+): CostRecord[] {
   const groups = new Map<string, CostRecord>();
   const all = empty("all");
+  const watch = empty("second opinion");
   for (const used of runs) {
     const of = used[by] ?? "unknown";
     const group = groups.get(of) ?? empty(of);
     groups.set(of, group);
-    for (const one of [group, all]) add(one, used);
+    for (const one of [group, all]) add(one, used, 1);
   }
+  for (const used of opinions) for (const one of [watch, all]) add(one, { ...used, cost_usd: null }, 0);
   const size = ({ tokens }: CostRecord): number => tokens.input + tokens.output;
-  return [...[...groups.values()].sort((a, b) => b.cost_usd - a.cost_usd || size(b) - size(a)), all];
+  const dearest = [...groups.values()].sort((a, b) => b.cost_usd - a.cost_usd || size(b) - size(a));
+  return [...dearest, ...(opinions.length > 0 ? [watch] : []), all];
 }
 
 function empty(of: string): CostRecord {
@@ -66,8 +73,9 @@ function empty(of: string): CostRecord {
   return { of, runs: 0, tokens, cost_usd: 0, estimated_usd: 0, unpriced: 0, prices_as_of: PRICES_AS_OF };
 }
 
-function add(record: CostRecord, { model, tokens, cost_usd }: Used): void {
-  record.runs++;
+function add(record: CostRecord, used: Pick<Used, "model" | "tokens" | "cost_usd">, runs: number): void {
+  const { model, tokens, cost_usd } = used;
+  record.runs += runs;
   if (tokens !== null) for (const kind of Object.keys(tokens) as (keyof Tokens)[]) record.tokens[kind] += tokens[kind];
   const estimate = cost_usd === null ? priceOf(model, tokens) : null;
   record.cost_usd += cost_usd ?? estimate ?? 0;

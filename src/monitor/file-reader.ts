@@ -4,7 +4,7 @@
  * before it could be read is counted as missed. Nothing here throws over a file.
  */
 import { readdirSync, type Stats, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, parse } from "node:path";
 import { crc32 } from "node:zlib";
 import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -104,7 +104,10 @@ function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | 
   const folder = dirname(path);
   const names = readdirSync(folder);
   if (names.length > ENTRIES_MAX) return undefined;
-  for (const name of names) {
+  // Those that are called alike first (app.log.1, app-2026.log): the others are many in a folder of logs.
+  const { name: stem } = parse(path);
+  const alike = names.filter((name) => name.startsWith(stem));
+  for (const name of new Set([...alike, ...names])) {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });
     if (found === undefined || !found.isFile() || !isSameNode(found, mark)) continue;
     const old = openFile(join(folder, name));

@@ -31,7 +31,7 @@ export const sync: Operation = operation({
     using workspace = workspaceOf(context, { make: init, config });
     const tell = (text: string): void => context.notice(text);
     if (status) {
-      yield workspace.syncStatus() ?? NEVER;
+      yield (await workspace.syncStatus()) ?? NEVER;
       return;
     }
     if (init) await workspace.initSync(tell);

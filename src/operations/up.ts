@@ -2,11 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { toMidwatchError } from "../core/errors.ts";
 import type { HouseOptions, HouseRecord, Workspace } from "../fleet.ts";
+import { service, writeService } from "../service.ts";
 import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 
-const AGAIN_MS = 5000;
+const AGAIN_MS = 2000;
+const HOST = "127.0.0.1";
 
 export const up: Operation = operation({
   name: "up",
@@ -25,12 +27,18 @@ export const up: Operation = operation({
       .describe("Where to serve; 0 is any free port (4750, or the next that is free)")
       .meta({ value: "N" })
       .optional(),
-    host: z.string().min(1).describe("The address to listen on").meta({ value: "ADDRESS" }).default("127.0.0.1"),
+    host: z.string().min(1).describe("The address to listen on").meta({ value: "ADDRESS" }).default(HOST),
     allow_remote: z.boolean().describe("Let --host be an address that other machines reach").default(false),
     link: z.boolean().describe("Only print a new link to the dashboard that runs already").default(false),
+    install_service: z
+      .boolean()
+      .describe("Show and write a unit of systemd that keeps this up for you (~/.config/systemd/user), then end")
+      .default(false),
     max_running: configFlag("max_running"),
     leader_ttl: configFlag("leader_ttl"),
     pause: configFlag("pause"),
+    sync_remote: configFlag("sync_remote"),
+    sync_every: configFlag("sync_every"),
   }),
   changes: true,
   cliOnly: true,
@@ -38,19 +46,30 @@ export const up: Operation = operation({
     "midwatch up",
     "midwatch up --port 8080",
     "midwatch up --link",
+    "midwatch up --install-service",
     "midwatch up --no-http",
     "midwatch up --once",
   ],
-  async *run(context, { once, http, port, host, allow_remote: allowRemote, link, ...config }) {
+  async *run(context, given) {
+    const { once, http, port, host, allow_remote: allowRemote, link, install_service, ...config } = given;
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {
       yield { link: await workspace.loginLink() };
       return;
     }
+    if (install_service) {
+      const made = service(workspace.root, flagsOf(given), context.env);
+      yield { unit: made.unit };
+      writeService(made);
+      yield { service: made.name, path: made.path };
+      return;
+    }
     workspace.checkAlerts(); // Before anything is served: what is wrong with them is said at the start.
     const tell = (text: string): void => context.notice(text);
     const terminal = context.terminal && !context.json;
-    const served = http && !once ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
+    const serves = http && !once && workspace.isPersons();
+    if (http && !once && !serves) tell("an agent does not serve: keeping house only");
+    const served = serves ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
     try {
       if (served !== undefined) yield { link: served.link };
       yield* served === undefined
@@ -60,8 +79,31 @@ export const up: Operation = operation({
       await served?.close();
     }
   },
-  render: (done) => ("link" in done ? `Dashboard: ${done.link}` : roundText(done)),
+  render: (done) => {
+    if ("link" in done) return `Dashboard: ${done.link}`;
+    if ("unit" in done) return done.unit;
+    return "path" in done
+      ? `written to ${done.path}; for agents that outlive your login: loginctl enable-linger`
+      : roundText(done);
+  },
+  next: (done) =>
+    done !== undefined && "service" in done
+      ? `systemctl --user daemon-reload && systemctl --user enable --now ${done.service}`
+      : undefined,
 });
+
+/** What the service should be started with, as it was given here. */
+function flagsOf(
+  given: { http: boolean; port?: number | undefined; host: string; allow_remote: boolean } & Record<string, unknown>,
+): string[] {
+  const valued = ["port", "max_running", "leader_ttl", "pause"].filter((name) => given[name] !== undefined);
+  return [
+    ...valued.flatMap((name) => [`--${name.replaceAll("_", "-")}`, String(given[name])]),
+    ...(given.host === HOST ? [] : ["--host", given.host]),
+    ...(given.allow_remote ? ["--allow-remote"] : []),
+    ...(given.http ? [] : ["--no-http"]),
+  ];
+}
 
 /** What goes wrong with the house does not end the server: it is told, and begun again. */
 async function* keepOn(workspace: Workspace, options: HouseOptions): AsyncGenerator<HouseRecord> {

@@ -13,54 +13,73 @@ export interface DigestLine {
 
 const ENTRY_CHARS = 400;
 /** Of one text: nobody needs megabytes of a tool's answer. */
-const TEXT_CHARS = 100_000;
+const TEXT_CHARS = 300_000;
+/** A line of a key, or of nothing that a model could read. Where a key is begun or ended by lines that are not given, this hides it. */
+const BLOB = /[A-Za-z0-9+/=]{64,}/g;
 
 export type Mask = Pick<Masker, "text" | "value">;
 
+/** What one thing was told in: pieces of a message, lines of plain text, or a single part. */
 interface Entry {
-  line: number;
   label: string;
-  text: string;
-  /** Of a tool's input, which is masked by its keys too. */
+  parts: { line: number; text: string }[];
+  /** Of a tool, which is masked by its keys too. */
   input?: unknown;
-  /** There was more: where it was cut may be in the middle of a secret, so its end is not shown. */
-  cut: boolean;
 }
 
-/** Collects activities in order. Pieces of one message become one text before it is masked, so that a secret in two pieces is seen. */
+/** Collects activities in order; `json`: a CLI prints messages, and perhaps in pieces. Otherwise each line is one of plain text. */
 export class Digest {
   readonly #entries: Entry[] = [];
+  readonly #json: boolean;
+
+  constructor(json: boolean) {
+    this.#json = json;
+  }
 
   add(activity: Activity, line: number): void {
     const told = tell(activity);
     if (told === undefined) return;
     const { label, text, input } = told;
     const last = this.#entries.at(-1);
-    if (last?.label !== label || !PIECES.includes(label)) {
-      this.#entries.push({ line, label, text: text.slice(0, TEXT_CHARS), input, cut: text.length > TEXT_CHARS });
-    } else if (!last.cut) {
-      last.cut = last.text.length + text.length > TEXT_CHARS;
-      last.text = (last.text + text).slice(0, TEXT_CHARS);
-    }
+    const part = { line, text: text.slice(0, TEXT_CHARS + 1) };
+    if (last?.label === label && (label === "says" || label === "thinks")) last.parts.push(part);
+    else this.#entries.push({ label, parts: [part], input });
   }
 
   /** The newest lines that fit, oldest first. */
   lines(mask: Mask, mostBytes: number): DigestLine[] {
     const kept: DigestLine[] = [];
     let left = mostBytes;
-    for (const { line, label, text, input, cut } of this.#entries.toReversed()) {
-      const masked = mask.text(input === undefined ? text : (JSON.stringify(mask.value(input)) ?? ""));
-      const made = { line, text: `${label}: ${oneLine(cut ? masked.slice(0, ENTRY_CHARS) : masked, ENTRY_CHARS)}` };
-      left -= Buffer.byteLength(shown(made)) + 1;
-      if (left < 0) break;
-      kept.push(made);
+    for (const entry of this.#entries.toReversed()) {
+      for (const { line, text } of this.#texts(entry, mask).toReversed()) {
+        const made = { line, text: `${entry.label}: ${text}` };
+        left -= Buffer.byteLength(shown(made)) + 1;
+        if (left < 0) return kept.reverse();
+        kept.push(made);
+      }
     }
     return kept.reverse();
   }
+
+  /** Masked as a whole first, so that a secret in two pieces or over several lines is seen; then cut. */
+  #texts({ parts, input }: Entry, mask: Mask): DigestLine[] {
+    const line = parts[0]?.line ?? 0;
+    const hidden = (text: string): string => mask.text(text).replaceAll(BLOB, "[...]");
+    if (input !== undefined) return [{ line, text: short(hidden(JSON.stringify(mask.value(input)) ?? "")) }];
+    const joiner = this.#json ? "" : "\n";
+    const whole = parts.map(({ text }) => text).join(joiner);
+    const masked = hidden(whole.slice(0, TEXT_CHARS));
+    const each = parts.map((part) => ({ line: part.line, text: hidden(part.text) }));
+    if (!this.#json && masked === each.map(({ text }) => text).join(joiner))
+      return each.map((part) => ({ line: part.line, text: short(part.text) }));
+    // Where it was cut may be in the middle of a secret, so that end is not shown.
+    return [{ line, text: short(whole.length > TEXT_CHARS ? masked.slice(0, ENTRY_CHARS) : masked) }];
+  }
 }
 
-/** Some CLIs print them piece by piece. */
-const PIECES: readonly string[] = ["says", "thinks"];
+function short(text: string): string {
+  return oneLine(text, ENTRY_CHARS);
+}
 
 /** As the model sees it. */
 export function shown({ line, text }: DigestLine): string {

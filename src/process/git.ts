@@ -151,7 +151,7 @@ function asError(error: Error): unknown {
     return exhausted;
   }
   return new MidwatchError("COMMAND_NOT_FOUND", "git could not be started.", {
-    hint: "Install git, or leave --worktree out.",
+    hint: "Install git: --worktree and `midwatch sync` need it.",
     cause: error,
   });
 }

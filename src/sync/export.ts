@@ -21,8 +21,8 @@ export type Mask = () => (event: JournalEvent) => JournalEvent;
 
 const LOCK_MS = 5000;
 const FLUSH_CHARS = 1 << 20;
-/** Hosts of git refuse files of 100 MB, and each sync packs the file once more. */
-const FILE_MAX: number = 32 << 20;
+/** Each sync compresses the file once more; and hosts of git refuse files of 100 MB. */
+const FILE_MAX: number = 16 << 20;
 
 /** False when another process was at it all the time. Nothing happens in a workspace that is not synced. */
 export async function exportOwn(
@@ -36,33 +36,22 @@ export async function exportOwn(
   if (lock === undefined) return false;
   try {
     const origin = readOrigin(layout);
-    if (origin !== undefined) await exportNew(layout, log, mask(), roomy(layout, origin, fileMax));
+    if (origin !== undefined) await exportNew(layout, log, mask(), new OwnFile(layout, origin, fileMax));
     return true;
   } finally {
     lock.release();
   }
 }
 
-function roomy(layout: Layout, origin: Origin, fileMax: number): Origin {
-  const size = statSync(layout.sync.file(origin.origin), { throwIfNoEntry: false })?.size ?? 0;
-  return size < fileMax ? origin : renewOrigin(layout, [...origin.before, origin.origin]);
-}
-
 async function exportNew(
   layout: Layout,
   log: EventLog,
   mask: (event: JournalEvent) => JournalEvent,
-  own: Origin,
+  own: OwnFile,
 ): Promise<void> {
-  const path = layout.sync.file(own.origin);
-  const last = lastOwn(layout, own);
+  const last = lastOwn(layout, own.origin);
   const start = await startOf(layout, log, last);
   let [lc, n] = [highestClock(layout), last?.n ?? 0];
-  let text = "";
-  const flush = (): void => {
-    if (text !== "") growLines(path, Buffer.from(text));
-    text = "";
-  };
   const quarantine = new Quarantine(layout.eventsError, log);
   let { after } = start;
   do {
@@ -74,12 +63,43 @@ async function exportNew(
         continue;
       }
       quarantine.met(item.event.id);
-      if (start.skip.has(item.event.id)) continue;
-      text += `${JSON.stringify({ ...mask(item.event), origin: own.origin, lc: ++lc, n: ++n, at })}\n`;
-      if (text.length >= FLUSH_CHARS) flush();
+      if (!start.skip.has(item.event.id)) own.write(mask(item.event), { lc: ++lc, n: ++n, at });
     }
-    flush();
+    own.flush();
   } while (await quarantine.settle());
+}
+
+/** The file that our events go to; a full one is followed by the next. */
+class OwnFile {
+  origin: Origin;
+  readonly #layout: Layout;
+  readonly #max: number;
+  #text = "";
+
+  constructor(layout: Layout, origin: Origin, max: number) {
+    this.#layout = layout;
+    this.#max = max;
+    this.origin = origin;
+    this.#followWhenFull();
+  }
+
+  write(event: JournalEvent, order: Pick<OriginEvent, "lc" | "n" | "at">): void {
+    this.#text += `${JSON.stringify({ ...event, origin: this.origin.origin, ...order })}\n`;
+    if (this.#text.length >= FLUSH_CHARS) this.flush();
+  }
+
+  flush(): void {
+    if (this.#text === "") return;
+    growLines(this.#layout.sync.file(this.origin.origin), Buffer.from(this.#text));
+    this.#text = "";
+    this.#followWhenFull();
+  }
+
+  #followWhenFull(): void {
+    const { origin, before } = this.origin;
+    const size = statSync(this.#layout.sync.file(origin), { throwIfNoEntry: false })?.size ?? 0;
+    if (size >= this.#max) this.origin = renewOrigin(this.#layout, [...before, origin]);
+  }
 }
 
 /** The last event that went out, also under an earlier name. */

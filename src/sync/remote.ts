@@ -68,6 +68,8 @@ const PATIENCE: readonly string[] = [
   "http.lowSpeedTime=30",
   "credential.interactive=false",
   "push.gpgSign=false",
+  // A file is like the one that it continues, and like no other: looking further takes seconds and finds nothing.
+  "pack.window=2",
   "fetch.fsckObjects=false",
   "fetch.prune=false",
 ];
@@ -81,10 +83,10 @@ async function branchOf(name: string, project: string, env: NodeJS.ProcessEnv): 
 }
 
 /**
- * Changes when credentials may have changed: files in which git, ssh and gh keep them, by size and time, and variables. What a helper of
- * the system keeps elsewhere cannot be seen; `midwatch sync` tries in any case.
+ * Changes when credentials may have changed: the files in which git, ssh and gh keep them, by size and time. What a helper of the system
+ * keeps elsewhere cannot be seen, and variables do not change while we run; a new process tries in any case.
  */
-export function credentialsMark({ url, projectConfig }: Remote, env: NodeJS.ProcessEnv): string {
+export function credentialsMark({ projectConfig }: Remote, env: NodeJS.ProcessEnv): string {
   const home = env["HOME"] ?? "";
   const settings = env["XDG_CONFIG_HOME"] || join(home, ".config");
   const ssh = join(home, ".ssh");
@@ -94,13 +96,11 @@ export function credentialsMark({ url, projectConfig }: Remote, env: NodeJS.Proc
     ...namesOf(ssh).map((name) => join(ssh, name)),
     ...(projectConfig === undefined ? [] : [projectConfig]),
   ];
-  const hash = createHash("sha256").update(url);
+  const hash = createHash("sha256");
   for (const path of files) {
     const stat = statSync(path, { throwIfNoEntry: false });
     hash.update(`${path}\0${stat?.ino}:${stat?.size}:${stat?.mtimeMs}\0`);
   }
-  for (const name of ["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GH_TOKEN", "GITHUB_TOKEN", "GIT_CONFIG_GLOBAL"])
-    hash.update(`${env[name] ?? ""}\0`);
   return hash.digest("hex");
 }
 

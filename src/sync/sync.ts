@@ -64,8 +64,9 @@ export class Syncer {
         return this.#succeeded(await this.#round());
       } catch (error) {
         if (!(error instanceof SyncFailure)) throw error;
+        if (signal?.aborted) return this.#status(); // We ended it ourselves: that says nothing about the remote.
         const patient = !STOPS.includes(error.fault) && readState(layout)?.state !== "offline";
-        if (!patient || tries >= RETRIES || signal?.aborted) return await this.#failed(error, tries + 1);
+        if (!patient || tries >= RETRIES) return await this.#failed(error, tries + 1);
         tell(`${error.message} Trying again in ${2 ** tries} s.`);
         await this.#wait(1000 * 2 ** tries * (0.8 + 0.4 * Math.random()));
       }

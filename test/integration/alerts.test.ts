@@ -75,7 +75,7 @@ it("R-003.22: up tells webhooks, chats and commands of errors and ended agents, 
     ],
   });
   await error(at, "old news");
-  at.node(CLI, "up", "--workspace", at.root);
+  at.node(CLI, "up", "--no-http", "--workspace", at.root);
   await until(() => begun(at));
   const { agent } = await at.open({ env: { ...process.env, TEST_RUN_TOKEN: SEEDED.run } }).run({ argv: ["false"] });
   const seeded = `sesame? ${Object.values(SEEDED).join(" ")} ${hooks.secret} ${process.env["TEST_CHAT_URL"]} end`;
@@ -231,7 +231,7 @@ describe("a receiver", () => {
       routes: { hangs: to("/hang"), works: to("/works") },
       rules: [{ type: ["error", "agent.ended"], routes: ["hangs", "works"] }],
     });
-    const up = at.node(CLI, "up", "--workspace", at.root);
+    const up = at.node(CLI, "up", "--no-http", "--workspace", at.root);
     await until(() => begun(at));
     await error(at, "first");
     await until(() => hooks.at("/hang").length === 1);
@@ -365,4 +365,26 @@ it("R-003.22: a storm of 10,000 errors is at most 12 messages in a minute, and e
   await log.close();
   for (const [i, count] of minutes.entries()) expect(count - (minutes[i - 1] ?? 0)).toBeLessThanOrEqual(12);
   expect(hooks.received.reduce((sum, one) => sum + eventsIn(hooks.verified(one)), 0)).toBe(10_000);
+});
+
+it("R-003.22: of two that send at once, none loses, adds or changes anything", async () => {
+  const at = lab();
+  const hooks = await receiver();
+  variable("TEST_PAIR_SECRET", hooks.secret);
+  const hook = { to: "webhook", url: hooks.url("/"), secret: { env: "TEST_PAIR_SECRET" }, private: true };
+  const pair = [1, 2].map(() => fastAlerts(at.root, { routes: { hook } }));
+  await pair[0]?.round();
+  for (let i = 0; i < 30; i++) {
+    await error(at, `${"abcde"[i % 5]} is broken`);
+    await Promise.all(pair.map((one) => one.round()));
+  }
+  const messages = () => new Map(hooks.received.map((one) => [one.headers["webhook-id"], hooks.verified(one)]));
+  const told = (): number => [...messages().values()].reduce((sum, one) => sum + eventsIn(one), 0);
+  await until(async () => {
+    await Promise.all(pair.map((one) => one.round()));
+    return told() >= 30;
+  });
+  await Promise.all(pair.map((one) => one.close()));
+  expect(told()).toBe(30);
+  expect(new Set(hooks.received.map(({ body }) => body)).size).toBe(messages().size);
 });

@@ -290,3 +290,34 @@ it("progress is told to who asks for it, and a cancelled wait ends at once", asy
   await expect(wait).rejects.toThrow();
   expect(heard).toEqual(["1 of 1 agents go on"]);
 });
+
+it("the journal is read on from a cursor, and a wrong one is refused", async () => {
+  const { call } = await connect(lab(), "http", "modern");
+  const log = (content: string) => call("log_event", { actor: "Agent A", type: "question", content });
+  await log("one");
+  const { data: before } = await call("get_communication", { type: "question" });
+  expect(before["events"]).toMatchObject([{ content: "one", interaction: 1 }]);
+  const { data: none } = await call("get_communication", { cursor: before["cursor"] });
+  expect(none).toMatchObject({ events: [], cursor: before["cursor"] });
+  await log("two");
+  const { data: after } = await call("get_communication", { cursor: before["cursor"] });
+  expect(after["events"]).toMatchObject([{ content: "two", interaction: 2 }]);
+  expect(await call("get_communication", { cursor: "nonsense" })).toMatchObject({
+    isError: true,
+    data: { code: "USAGE" },
+  });
+});
+
+it("an agent gets the server unless it is started without", async () => {
+  const at = lab();
+  const program = join(at.folder, "claude");
+  writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
+  const workspace = at.open({ env: { PATH: `${at.folder}:/usr/bin:/bin` } });
+  const argv = async (mcp: boolean): Promise<string> => {
+    const record = await workspace.run({ driver: "claude", prompt: "hello", mcp });
+    await workspace.wait([record.agent]);
+    return at.intent(record).argv.join(" ");
+  };
+  expect(await argv(true)).toContain("--mcp-config=");
+  expect(await argv(false)).not.toContain("mcp");
+});

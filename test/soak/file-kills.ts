@@ -37,7 +37,9 @@ export function fileKills(count: number, seed = 1): Promise<Report> {
           stdio: ["ignore", "pipe", "inherit"],
         });
         const ended = once(reader, "exit");
-        await once(reader.stdout as Readable, "data"); // It has opened the workspace.
+        // It says when it has opened the workspace.
+        if ((await Promise.race([once(reader.stdout as Readable, "data"), ended.then(() => null)])) === null)
+          throw new Error("the reader ended by itself");
         const killAt = performance.now() + next() * 300;
         while (performance.now() < killAt) {
           const file = pick(next, files);

@@ -16,6 +16,7 @@ import { leaderStops } from "./leader-stops.ts";
 import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
+import { opinionKills } from "./opinion-kills.ts";
 import { pathAttacks } from "./path-attacks.ts";
 import { pidReuse } from "./pid-reuse.ts";
 import { powerCuts } from "./power-cut.ts";
@@ -51,6 +52,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],
+  opinionKills: [opinionKills, 60],
   alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],

@@ -57,7 +57,8 @@ export async function startCli(
   });
   const options = ["--json", "--workspace", lab.root, "--cwd", work, "--name", cli, "--grace", "1s", "--tier", tier];
   const permission = asks ? ["--interactive", "--permission", "ask"] : ["--permission", "all"];
-  const driver = ["--driver", cli, ...permission, "Do what the script says"];
+  // Midwatch's own server has tests of its own (mcp-real-clis); here it would only take time.
+  const driver = ["--driver", cli, "--no-mcp", ...permission, "Do what the script says"];
   const own = asks ? [...args, "--permission-prompt-tool", "stdio"] : args;
   const argv = ["run", ...options, ...driver, "--", ...own];
   const { code, stdout, stderr } = await midwatch(work, argv, { ...env, ...more });

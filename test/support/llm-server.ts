@@ -14,7 +14,7 @@ export type Reply =
   | string
   | "hang"
   | { status: number; headers?: Record<string, string>; body?: string }
-  | ((request: Request) => string);
+  | ((request: Request) => Reply);
 
 export interface LlmServer {
   url: string;
@@ -42,8 +42,9 @@ export async function llmServer(...replies: Reply[]): Promise<LlmServer> {
     request.on("end", () => {
       const seen = { path: request.url ?? "", headers: request.headers, body };
       made.requests.push(seen);
-      const reply = made.replies.length > 1 ? made.replies.shift() : made.replies[0];
-      if (reply !== "hang") answer(response, seen, typeof reply === "function" ? reply(seen) : (reply ?? ""));
+      let reply = made.replies.length > 1 ? made.replies.shift() : made.replies[0];
+      while (typeof reply === "function") reply = reply(seen);
+      if (reply !== "hang") answer(response, seen, reply ?? "");
     });
   });
   const answer = (

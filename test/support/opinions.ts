@@ -1,5 +1,5 @@
 /** A watch that asks a model, to be driven round by round; and a stand-in for Claude Code that prints what it is told. */
-import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Registries } from "../../src/agent/context.ts";
 import type { OpinionState } from "../../src/agent/opinion-state.ts";
@@ -11,7 +11,7 @@ import type { AgentSummary, RunRecord } from "../../src/fleet.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import type { LlmServer } from "./llm-server.ts";
 import { placeToolUser } from "./tool-user.ts";
-import { type Lab, until } from "./workspace.ts";
+import { type Lab, text, until } from "./workspace.ts";
 
 export const KEY = "the-key-of-the-watch-1234";
 
@@ -23,7 +23,11 @@ export interface Asking extends Disposable {
   until(holds: (summary: AgentSummary) => unknown): Promise<AgentSummary>;
 }
 
-export function asking(made: Lab, { url }: Pick<LlmServer, "url">, llm: Record<string, string | number> = {}): Asking {
+export function asking(
+  made: Pick<Lab, "root" | "folder">,
+  { url }: Pick<LlmServer, "url">,
+  llm: Record<string, string | number> = {},
+): Asking {
   const paths = layout(made.root);
   const engine = new EmbeddedEngine(paths);
   const context = {
@@ -53,7 +57,7 @@ export function asking(made: Lab, { url }: Pick<LlmServer, "url">, llm: Record<s
       await until(async () => {
         [last] = await round();
         return last !== undefined && holds(last);
-      });
+      }, 25_000);
       return last as AgentSummary;
     },
     [Symbol.dispose]() {
@@ -77,10 +81,10 @@ export function placeSpeaker(
   return { env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` }, more };
 }
 
-export function stateOf(made: Lab, { task, agent }: Pick<RunRecord, "task" | "agent">): OpinionState {
-  return JSON.parse(
-    readFileSync(join(made.root, task, "summaries", agent, "second_opinion.json"), "utf8"),
-  ) as OpinionState;
+/** Undefined before anybody was asked. */
+export function stateOf(made: Lab, { task, agent }: Pick<RunRecord, "task" | "agent">): OpinionState | undefined {
+  const found = text(join(made.root, task, "summaries", agent, "second_opinion.json"));
+  return found === "" ? undefined : (JSON.parse(found) as OpinionState);
 }
 
 export const init = { type: "system", subtype: "init", session_id: "s", model: "claude-sonnet-4-5" };

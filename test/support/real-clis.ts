@@ -7,24 +7,26 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
 export type CliName = "claude" | "codex" | "opencode" | "gemini";
+/** With the programs that check MCP servers, which are had in the same way. */
+type PackageName = CliName | "conformance" | "inspector";
 
 /** The exact versions, in real-clis.json. */
-export const CLIS: Readonly<Record<CliName, { package: string; version: string }>> = JSON.parse(
+export const CLIS: Readonly<Record<PackageName, { package: string; version: string }>> = JSON.parse(
   readFileSync(new URL("real-clis.json", import.meta.url), "utf8"),
 );
 
 /** In the user's cache and not in node_modules, which every `npm ci` empties. */
-export function cliFolder(name: CliName): string {
+export function cliFolder(name: PackageName): string {
   const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   return join(cache, "midwatch", "clis", `${name}@${CLIS[name].version}`);
 }
 
-export function cliProgram(name: CliName, folder: string = cliFolder(name)): string {
+export function cliProgram(name: PackageName, folder: string = cliFolder(name)): string {
   return join(folder, "node_modules", ".bin", name);
 }
 
 /** Says so loudly when it is missing: a test that was skipped proves nothing. */
-export function isInstalled(name: CliName): boolean {
+export function isInstalled(name: PackageName): boolean {
   const installed = existsSync(cliProgram(name));
   if (!installed)
     console.warn(`SKIPPED: ${name} ${CLIS[name].version} is not installed. Next: node scripts/real-clis.mjs ${name}`);

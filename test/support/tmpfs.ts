@@ -7,9 +7,8 @@ import { folder } from "./folder.ts";
 export const mayMount: boolean = process.getuid?.() === 0;
 
 /** A small file system of its own, unmounted when the test ends. `options` as in `mount -o`. */
-export function tmpfs(options: string): string {
-  const path = `${folder()}/disk`;
-  mkdirSync(path);
+export function tmpfs(options: string, path = `${folder()}/disk`): string {
+  mkdirSync(path, { recursive: true });
   execFileSync("mount", ["-t", "tmpfs", "-o", options, "midwatch-test", path]);
   onTestFinished(() => void execFileSync("umount", ["-l", path]));
   return path;

@@ -98,7 +98,7 @@ export function httpDoor(door: Door): Hono<Bindings> {
     return c.json({ link: `${door.url}/login/${door.auth.newCode()}` });
   });
 
-  app.all("/mcp", async (c) => {
+  app.all("/mcp", limitBody(door.limits.bodyBytes), async (c) => {
     const who = c.get("who");
     if (who.via !== "bearer")
       throw new MidwatchError("REFUSED_RIGHT", "MCP is for programs: a browser's login does not open it.", {

@@ -29,6 +29,7 @@ export async function serve(
     throw new MidwatchError("USAGE", `${options.host} can be reached from other machines.`, {
       hint: "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
     });
+  workspace.httpToken(); // Before there is a port: an agent is refused here.
   const server = createServer({
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,

@@ -37,7 +37,8 @@ const ASKED = z.discriminatedUnion("stream", [
       .union([z.object({ run: z.number().int().min(1).optional(), offset: z.number().int().min(0) }), z.literal("end")])
       .optional(),
   }),
-  z.strictObject({ sub: id, stream: z.literal("journal"), cursor }),
+  // Of a synced journal a cursor names each machine.
+  z.strictObject({ sub: id, stream: z.literal("journal"), cursor: z.string().max(16_384).optional() }),
   z.strictObject({ sub: id, stream: z.literal("summaries"), cursor }),
 ]);
 type Asked = z.output<typeof ASKED>;

@@ -38,6 +38,8 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     maxRequestBodySize: BODY_BYTES,
   });
   const sessions = new Map<string, Session>();
+  /** Ended by their clients: those must be told so. */
+  const ended = new Set<string>();
 
   const begin = async (caller: string): Promise<WebStandardStreamableHTTPServerTransport> => {
     await makeRoom(sessions);
@@ -46,6 +48,10 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, { caller, transport, usedAt: performance.now() }),
+      onsessionclosed: (id) => {
+        const [oldest] = ended.add(id);
+        if (ended.size > SESSIONS_MOST && oldest !== undefined) ended.delete(oldest);
+      },
       maxRequestBodySize: BODY_BYTES,
     });
     server.server.onclose = () => {
@@ -61,11 +67,13 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
       const authInfo = { token: "", clientId: caller, scopes: [] };
       if (!(await isLegacyRequest(request, undefined, { maxRequestBodySize: BODY_BYTES })))
         return await handler.fetch(request, { authInfo });
-      const known = sessions.get(request.headers.get("mcp-session-id") ?? "");
+      const id = request.headers.get("mcp-session-id") ?? "";
+      const known = sessions.get(id);
       if (known?.caller === caller) {
         known.usedAt = performance.now();
         return await known.transport.handleRequest(request);
       }
+      if (ended.has(id)) return ENDED();
       const asks = request.method === "POST" ? await jsonOf(request.clone()) : undefined;
       if (isInitializeRequest(asks)) return await (await begin(caller)).handleRequest(request);
       return await handler.fetch(request, { authInfo });
@@ -76,6 +84,10 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     },
   };
 }
+
+/** They begin another one then. */
+const ENDED = (): Response =>
+  Response.json({ jsonrpc: "2.0", id: null, error: { code: -32001, message: "Session not found" } }, { status: 404 });
 
 /** Clients seldom say goodbye: what was long idle goes, and of too many the one that was idle longest. */
 async function makeRoom(sessions: Map<string, Session>): Promise<void> {

@@ -1,5 +1,5 @@
 /** The MCP server: tools from the table, resources, subscriptions. The same for both transports and for every protocol version. */
-import { McpServer, type ServerEvent } from "@modelcontextprotocol/server";
+import { McpServer, type McpServerOptions, type ServerEvent } from "@modelcontextprotocol/server";
 import type { Served } from "./calls.ts";
 import { callTool } from "./calls.ts";
 import type { Changes } from "./changes.ts";
@@ -14,7 +14,7 @@ Answers are short: use their cursor to read on. Each answer has guidance: what t
 An agent that midwatch runs reports with update_agent_progress and report_agent_finding.`;
 
 export function midwatchServer(served: Served, version: string): McpServer {
-  const server = baseServer("midwatch", version, INSTRUCTIONS);
+  const server = baseServer("midwatch", version, { instructions: INSTRUCTIONS });
   for (const tool of TOOLS) {
     const { name, title, about, operation, destructive, idempotent } = tool;
     server.registerTool(
@@ -40,14 +40,9 @@ export function midwatchServer(served: Served, version: string): McpServer {
 }
 
 /** A server without anything to offer, which speaks what ours speaks. */
-export function baseServer(name: string, version: string, instructions?: string): McpServer {
-  return new McpServer(
-    { name, version },
-    {
-      capabilities: { tools: {}, resources: { subscribe: true, listChanged: true } },
-      ...(instructions === undefined ? {} : { instructions }),
-    },
-  );
+export function baseServer(name: string, version: string, more: McpServerOptions = {}): McpServer {
+  const capabilities = { tools: {}, resources: { subscribe: true, listChanged: true }, ...more.capabilities };
+  return new McpServer({ name, version }, { ...more, capabilities });
 }
 
 /**
