@@ -9,16 +9,29 @@ export default defineConfig({
     maxWorkers: 2,
     globalSetup: ["test/support/keeper.ts"],
     projects: [
-      { test: { ...shared, name: "unit", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
+      {
+        test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"], testTimeout: 90_000 },
+      },
       {
         test: {
           ...shared,
           name: "integration",
           include: ["test/*.test.ts", "test/integration/**/*.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: 90_000,
         },
       },
-      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 30_000 } },
+      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 90_000 } },
+      {
+        test: {
+          ...shared,
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 90_000,
+          // A browser at a time is enough for two cores.
+          fileParallelism: false,
+        },
+      },
       {
         test: {
           ...shared,

@@ -13,11 +13,13 @@ import { bench as http } from "./http.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nodeExit } from "./node-exit.ts";
+import { bench as dashboard } from "./page.ts";
 import { bench as positions } from "./positions.ts";
 import { bench as record } from "./record.ts";
 import { bench as registry } from "./registry.ts";
 import { bench as scan } from "./scan.ts";
 import { bench as startExit } from "./start-exit.ts";
+import { bench as startUp } from "./start-up.ts";
 import { bench as stop } from "./stop.ts";
 import { compileLoads } from "./support/load.ts";
 import { machine } from "./support/machine.ts";
@@ -28,6 +30,7 @@ import { bench as takeover } from "./takeover.ts";
 import { bench as watchLoad } from "./watch-load.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  "start-up": startUp,
   "start-exit": startExit,
   "node-exit": nodeExit,
   takeover,
@@ -42,6 +45,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   journal,
   scan,
   http,
+  page: dashboard,
 };
 /** Nothing here may run for ever, whatever hangs. */
 const MOST_MS = 30 * 60_000;

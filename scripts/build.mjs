@@ -1,8 +1,8 @@
-// Builds dist/: the library with its types (tsc), the keeper (make), the kernel (asc), and the CLI as one file (rolldown).
+// Builds dist/: the library with its types (tsc), the keeper (make), the kernel (asc), the page (vite), and the CLI in pieces (rolldown).
 // dist/midwatch.js comes last and whole, by rename: its time says when everything was built.
 import { spawnSync } from "node:child_process";
-import { renameSync, writeFileSync } from "node:fs";
-import { delimiter } from "node:path";
+import { readdirSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
@@ -32,11 +32,23 @@ run("tsc", "-b", "tsconfig.src.json");
 run("make", "-s", "-C", "keeper");
 run("asc", "--config", "kernel/asconfig.json", "--outFile", "dist/kernel.wasm.new");
 renameSync("dist/kernel.wasm.new", "dist/kernel.wasm");
+run("vite", "build", "--config", "web/vite.config.mjs");
 
 // Optional peers, installed by those who want them (src/opinion/model.ts).
 const external = ["ai", /^@ai-sdk\//];
+// Pieces, not one file: a command reads only what it needs. Their names change with their content, so a process that runs keeps finding
+// its own; those of builds of other days are taken away.
+const PIECE = /^cli-.*\.js$/;
 const bundle = await rolldown({ input: "src/doors/cli/main.ts", platform: "node", external, plugins: [quietSqlite] });
-const { output } = await bundle.generate({ format: "esm", codeSplitting: false });
-const code = `#!/usr/bin/env node\n${output[0].code.replace(/^#!.*\n/, "")}`;
-writeFileSync("dist/midwatch.js.new", code, { mode: 0o755 });
+const { output } = await bundle.generate({
+  format: "esm",
+  entryFileNames: "midwatch.js",
+  chunkFileNames: "cli-[name]-[hash].js",
+});
+for (const { fileName, code } of output.filter(({ isEntry }) => !isEntry)) writeFileSync(join("dist", fileName), code);
+const fresh = new Set(output.map(({ fileName }) => fileName));
+for (const name of readdirSync("dist").filter((one) => PIECE.test(one) && !fresh.has(one)))
+  if (Date.now() - statSync(join("dist", name)).mtimeMs > 24 * 3600 * 1000) unlinkSync(join("dist", name));
+const [entry] = output.filter(({ isEntry }) => isEntry);
+writeFileSync("dist/midwatch.js.new", `#!/usr/bin/env node\n${entry.code.replace(/^#!.*\n/, "")}`, { mode: 0o755 });
 renameSync("dist/midwatch.js.new", "dist/midwatch.js");

@@ -98,9 +98,10 @@ function sourcesChangedAt() {
     readdirSync(at(folder), { withFileTypes: true }).flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return inside(path);
-      return /\.(ts|c|h)$|^Makefile$/.test(entry.name) ? [path] : [];
+      return /\.(tsx?|css|html|svg|mjs|c|h)$|^Makefile$/.test(entry.name) ? [path] : [];
     });
-  const paths = ["package-lock.json", "scripts/build.mjs", ...inside("src"), ...inside("keeper"), ...inside("kernel")];
+  const folders = ["src", "keeper", "kernel", "web"];
+  const paths = ["package-lock.json", "scripts/build.mjs", ...folders.flatMap(inside)];
   return Math.max(...paths.map(changedAt));
 }
 

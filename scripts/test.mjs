@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { needCommands, ready, root, say } from "./ready.mjs";
 
-needCommands(["gcc", "make", "jq", "strace", "tmux", "valgrind"]);
+needCommands(["gcc", "make", "jq", "strace", "tmux", "valgrind", "chromium"]);
 await ready();
 
 const steps = [

@@ -536,6 +536,11 @@ export class Workspace {
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
   }
 
+  /** Whether a person asks, and no agent. */
+  isPersons(): boolean {
+    return callingAgent(this.#context) === undefined;
+  }
+
   /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
   metrics(): Promise<string> {
     this.#metrics ??= new Metrics(this.#context);

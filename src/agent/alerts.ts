@@ -37,7 +37,8 @@ export function openAlerts(context: Context, options: AlertRoundsOptions): Alert
   const configured = settingsOf(context);
   const settings = configured === undefined && options.terminal ? TERMINAL_DEFAULT : configured;
   if (settings === undefined) return undefined;
-  const { journal, engine: registers, layout } = context;
+  // Of this machine alone: the others tell of theirs.
+  const { own: journal, engine: registers, layout } = context;
   return new Alerts({
     journal,
     registers,

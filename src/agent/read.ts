@@ -26,6 +26,8 @@ export interface LogOptions {
   grep?: string | undefined;
   sinceMs?: number | undefined;
   follow?: boolean | undefined;
+  /** Follow also through restarts: it ends with the signal only. */
+  forever?: boolean | undefined;
   stderr?: boolean | undefined;
   run?: number | undefined;
   /** At most this much of the end. */
@@ -71,11 +73,12 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
   } finally {
     log?.close();
   }
-  if (options.follow !== true || !live) return;
+  const forever = options.forever === true;
+  if (!forever && (options.follow !== true || !live)) return;
   const folder = dirname(context.layout.agent(of.task, of.agent).log);
   for await (const item of follow({ run: of.run, place }, (run) => lookAt(context, of, run), {
     folder,
-    forever: false,
+    forever,
     signal,
   })) {
     if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield { agent: of.agent, ...item };
@@ -163,9 +166,17 @@ export function lookAt(context: Context, of: LogOf, run: number): Look {
     facts.intent !== undefined && existsSync(context.layout.run(of.task, of.agent, run + 1).start)
       ? run + 1
       : undefined;
-  const paths = logPath(context.layout, of.task, of.agent, run, next === undefined && run >= of.newest, of.stderr);
-  const log = openLog(context.layout.root, paths, of, live);
-  return { run, log, live, next };
+  const newest = next === undefined && run >= of.newest;
+  const open = (inPlace: boolean): Log | undefined => {
+    const paths = logPath(context.layout, of.task, of.agent, run, inPlace, of.stderr);
+    return openLog(context.layout.root, paths, of, live);
+  };
+  const log = open(newest);
+  // A restart moves this run's log away, writes the intent, and only then is the next one's made under the same name: what was opened
+  // may be that one.
+  if (!newest || !existsSync(context.layout.run(of.task, of.agent, run + 1).intent)) return { run, log, live, next };
+  log?.close();
+  return { run, log: open(false), live, next };
 }
 
 /** Below this a scan is as quick as an index. */

@@ -5,7 +5,17 @@
 import { join } from "node:path";
 import type { Tokens } from "../core/types.ts";
 import { claudeUsage, type UsageMeter } from "./claude-usage.ts";
-import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission, StreamResult } from "./driver.ts";
+import type {
+  Activity,
+  Driver,
+  Launch,
+  LaunchRequest,
+  McpServer,
+  Permission,
+  SessionUse,
+  StreamReader,
+  StreamResult,
+} from "./driver.ts";
 import { contentText, type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
@@ -40,35 +50,38 @@ export const claude: Driver = {
   launch,
   message,
   echoes: true,
-  reader(before = null) {
-    const meter = claudeUsage(before);
-    let denied = 0;
-    return streamReader((line, result, atMs) => {
-      switch (line["type"]) {
-        case "system":
-          if (line["subtype"] === "permission_denied") denied++;
-          return system(line, result, atMs);
-        case "assistant":
-          return assistant(line, result, meter, atMs);
-        case "user":
-          return user(line);
-        case "control_request":
-          return asked(line);
-        case "rate_limit_event":
-          return rateLimit(line, atMs);
-        case "result": {
-          // Newer versions tell a denial at once, all list them at the end.
-          const late = listOf(line["permission_denials"]).slice(denied);
-          denied += late.length;
-          return [...late.map((denial) => deniedTool(fieldsOf(denial))), ...finish(line, result, meter, atMs)];
-        }
-        default:
-          return [note(line["type"], line["subtype"])];
-      }
-    }, before);
-  },
+  reader: claudeReader,
   judge: (ending) => judgeStream(ending, { 143: "SIGTERM" }),
 };
+
+/** The page reads with it too; on its own, so that nothing of a launch comes along. */
+export function claudeReader(before: SessionUse | null = null): StreamReader {
+  const meter = claudeUsage(before);
+  let denied = 0;
+  return streamReader((line, result, atMs) => {
+    switch (line["type"]) {
+      case "system":
+        if (line["subtype"] === "permission_denied") denied++;
+        return system(line, result, atMs);
+      case "assistant":
+        return assistant(line, result, meter, atMs);
+      case "user":
+        return user(line);
+      case "control_request":
+        return asked(line);
+      case "rate_limit_event":
+        return rateLimit(line, atMs);
+      case "result": {
+        // Newer versions tell a denial at once, all list them at the end.
+        const late = listOf(line["permission_denials"]).slice(denied);
+        denied += late.length;
+        return [...late.map((denial) => deniedTool(fieldsOf(denial))), ...finish(line, result, meter, atMs)];
+      }
+      default:
+        return [note(line["type"], line["subtype"])];
+    }
+  }, before);
+}
 
 function launch(request: LaunchRequest): Launch {
   const { mcp, interactive, resume, session, model, permission, prompt } = request;

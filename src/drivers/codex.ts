@@ -12,6 +12,7 @@ import type {
   McpServer,
   Permission,
   SessionUse,
+  StreamReader,
   StreamResult,
 } from "./driver.ts";
 import { contentText, countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
@@ -45,40 +46,43 @@ export const codex: Driver = {
   mcp: true,
   knownVersions: ["0.166"],
   launch,
-  reader(before = null) {
-    const open = new Set<string>();
-    let answer: string | null = null;
-    return streamReader((line, result, atMs) => {
-      switch (line["type"]) {
-        case "thread.started":
-          return [{ kind: "started", session: textOf(line["thread_id"]), model: null }];
-        case "turn.started":
-          result.turns++;
-          result.finished = null;
-          return [note("turn.started")];
-        case "item.started":
-        case "item.updated":
-        case "item.completed": {
-          const item = fieldsOf(line["item"]);
-          const done = line["type"] === "item.completed";
-          if (done && item["type"] === "agent_message") answer = textOf(item["text"]);
-          return readItem(item, done, open, atMs);
-        }
-        case "turn.completed":
-          return turnCompleted(fieldsOf(line["usage"]), result, before, answer);
-        case "turn.failed": {
-          const text = textOf(fieldsOf(line["error"])["message"]) ?? "the turn failed";
-          return [trouble({ text, fatal: true, atMs }), { kind: "finished", ok: false, why: text, text: null }];
-        }
-        case "error":
-          return [trouble({ text: textOf(line["message"]) ?? "unknown error", fatal: false, atMs })];
-        default:
-          return [note(line["type"])];
-      }
-    }, before);
-  },
+  reader: codexReader,
   judge: (ending) => judgeStream(ending, { 101: "it crashed" }),
 };
+
+/** The page reads with it too; on its own, so that nothing of a launch comes along. */
+export function codexReader(before: SessionUse | null = null): StreamReader {
+  const open = new Set<string>();
+  let answer: string | null = null;
+  return streamReader((line, result, atMs) => {
+    switch (line["type"]) {
+      case "thread.started":
+        return [{ kind: "started", session: textOf(line["thread_id"]), model: null }];
+      case "turn.started":
+        result.turns++;
+        result.finished = null;
+        return [note("turn.started")];
+      case "item.started":
+      case "item.updated":
+      case "item.completed": {
+        const item = fieldsOf(line["item"]);
+        const done = line["type"] === "item.completed";
+        if (done && item["type"] === "agent_message") answer = textOf(item["text"]);
+        return readItem(item, done, open, atMs);
+      }
+      case "turn.completed":
+        return turnCompleted(fieldsOf(line["usage"]), result, before, answer);
+      case "turn.failed": {
+        const text = textOf(fieldsOf(line["error"])["message"]) ?? "the turn failed";
+        return [trouble({ text, fatal: true, atMs }), { kind: "finished", ok: false, why: text, text: null }];
+      }
+      case "error":
+        return [trouble({ text: textOf(line["message"]) ?? "unknown error", fatal: false, atMs })];
+      default:
+        return [note(line["type"])];
+    }
+  }, before);
+}
 
 function launch(request: LaunchRequest): Launch {
   const { mcp, resume, model } = request;

@@ -3,7 +3,7 @@
  * after a broken stream: only its `result` line counts. Retries are seen on stderr alone.
  */
 import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, Launch, LaunchRequest, Permission } from "./driver.ts";
+import type { Activity, Driver, Launch, LaunchRequest, Permission, StreamReader } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
@@ -41,45 +41,48 @@ export const gemini: Driver = {
   knownVersions: ["0.61"],
   legacy: true,
   launch,
-  reader() {
-    let answer = "";
-    // What the model says comes in pieces: a turn begins with the first piece after anything else.
-    let speaking = false;
-    return streamReader((line, result, atMs) => {
-      const spoke = speaking;
-      speaking = line["type"] === "message" && line["role"] === "assistant";
-      switch (line["type"]) {
-        case "init":
-          return [{ kind: "started", session: textOf(line["session_id"]), model: textOf(line["model"]) }];
-        case "message": {
-          const text = textOf(line["content"]) ?? "";
-          if (!speaking) return [note("message", line["role"])];
-          if (!spoke) result.turns++;
-          answer = spoke ? answer + text : text;
-          return [{ kind: "said", text }];
-        }
-        case "tool_use": {
-          const input = line["parameters"];
-          const name = textOf(line["tool_name"]) ?? "unknown";
-          return [{ kind: "tool", id: textOf(line["tool_id"]), name, input, paths: pathsOf(input) }];
-        }
-        case "tool_result":
-          return [toolResult(line)];
-        case "error": {
-          const text = textOf(line["message"]) ?? "unknown error";
-          return line["severity"] === "warning"
-            ? [note("warning")]
-            : [trouble({ text, fatal: false, atMs: lineTime(line, atMs) })];
-        }
-        case "result":
-          return finish(line, answer, lineTime(line, atMs));
-        default:
-          return [note(line["type"])];
-      }
-    });
-  },
+  reader: geminiReader,
   judge: (ending) => judgeStream(ending, EXITS),
 };
+
+/** The page reads with it too; on its own, so that nothing of a launch comes along. */
+export function geminiReader(): StreamReader {
+  let answer = "";
+  // What the model says comes in pieces: a turn begins with the first piece after anything else.
+  let speaking = false;
+  return streamReader((line, result, atMs) => {
+    const spoke = speaking;
+    speaking = line["type"] === "message" && line["role"] === "assistant";
+    switch (line["type"]) {
+      case "init":
+        return [{ kind: "started", session: textOf(line["session_id"]), model: textOf(line["model"]) }];
+      case "message": {
+        const text = textOf(line["content"]) ?? "";
+        if (!speaking) return [note("message", line["role"])];
+        if (!spoke) result.turns++;
+        answer = spoke ? answer + text : text;
+        return [{ kind: "said", text }];
+      }
+      case "tool_use": {
+        const input = line["parameters"];
+        const name = textOf(line["tool_name"]) ?? "unknown";
+        return [{ kind: "tool", id: textOf(line["tool_id"]), name, input, paths: pathsOf(input) }];
+      }
+      case "tool_result":
+        return [toolResult(line)];
+      case "error": {
+        const text = textOf(line["message"]) ?? "unknown error";
+        return line["severity"] === "warning"
+          ? [note("warning")]
+          : [trouble({ text, fatal: false, atMs: lineTime(line, atMs) })];
+      }
+      case "result":
+        return finish(line, answer, lineTime(line, atMs));
+      default:
+        return [note(line["type"])];
+    }
+  });
+}
 
 function launch(request: LaunchRequest): Launch {
   const { resume, session, model } = request;

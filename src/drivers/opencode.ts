@@ -4,7 +4,7 @@
  */
 import { MidwatchError } from "../core/errors.ts";
 import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission } from "./driver.ts";
+import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission, StreamReader } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, isFields, numberOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
@@ -42,44 +42,43 @@ export const opencode: Driver = {
   mcp: true,
   knownVersions: ["1.18"],
   launch,
-  reader() {
-    let tokens = NO_TOKENS;
-    let cost: number | null = null;
-    let answer: string | null = null;
-    return streamReader((line, result, atMs) => {
-      const part = fieldsOf(line["part"]);
-      const session = textOf(line["sessionID"]);
-      const started: Activity[] =
-        session !== null && result.session === null ? [{ kind: "started", session, model: null }] : [];
-      switch (line["type"]) {
-        case "step_start":
-          result.turns++;
-          result.finished = null;
-          return [...started, note("step_start")];
-        case "text":
-          answer = textOf(part["text"]);
-          return [...started, { kind: "said", text: answer ?? "" }];
-        case "reasoning":
-          return [...started, { kind: "thought", text: textOf(part["text"]) ?? "" }];
-        case "tool_use":
-          return [...started, ...toolUse(part)];
-        case "step_finish":
-          tokens = addTokens(tokens, stepTokens(fieldsOf(part["tokens"])));
-          cost = numberOf(part["cost"]) === null ? cost : (cost ?? 0) + countOf(part["cost"]);
-          return [
-            ...started,
-            { kind: "usage", tokens, cost_usd: cost, model: null },
-            ...stepEnd(part["reason"], answer),
-          ];
-        case "error":
-          return [...started, ...failure(fieldsOf(line["error"]), numberOf(line["timestamp"]) ?? atMs)];
-        default:
-          return [...started, note(line["type"])];
-      }
-    });
-  },
+  reader: opencodeReader,
   judge: (ending) => judgeStream(ending),
 };
+
+/** The page reads with it too; on its own, so that nothing of a launch comes along. */
+export function opencodeReader(): StreamReader {
+  let tokens = NO_TOKENS;
+  let cost: number | null = null;
+  let answer: string | null = null;
+  return streamReader((line, result, atMs) => {
+    const part = fieldsOf(line["part"]);
+    const session = textOf(line["sessionID"]);
+    const started: Activity[] =
+      session !== null && result.session === null ? [{ kind: "started", session, model: null }] : [];
+    switch (line["type"]) {
+      case "step_start":
+        result.turns++;
+        result.finished = null;
+        return [...started, note("step_start")];
+      case "text":
+        answer = textOf(part["text"]);
+        return [...started, { kind: "said", text: answer ?? "" }];
+      case "reasoning":
+        return [...started, { kind: "thought", text: textOf(part["text"]) ?? "" }];
+      case "tool_use":
+        return [...started, ...toolUse(part)];
+      case "step_finish":
+        tokens = addTokens(tokens, stepTokens(fieldsOf(part["tokens"])));
+        cost = numberOf(part["cost"]) === null ? cost : (cost ?? 0) + countOf(part["cost"]);
+        return [...started, { kind: "usage", tokens, cost_usd: cost, model: null }, ...stepEnd(part["reason"], answer)];
+      case "error":
+        return [...started, ...failure(fieldsOf(line["error"]), numberOf(line["timestamp"]) ?? atMs)];
+      default:
+        return [...started, note(line["type"])];
+    }
+  });
+}
 
 function launch(request: LaunchRequest): Launch {
   const { mcp, resume, model, permission } = request;

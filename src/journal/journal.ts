@@ -1,5 +1,6 @@
 /** The journal as callers see it: append what was checked, read what fits. */
 import { MidwatchError } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
 import type { Cursor, EventLog, Stored } from "./engine.ts";
 import { checkInput, type EventInput, type JournalEvent, makeEvent } from "./event.ts";
 
@@ -13,6 +14,8 @@ interface EventFilter {
 export interface EventsOptions extends EventFilter {
   /** Only the last ones. */
   last?: number | undefined;
+  /** Only what lies behind this place; not together with `last`. */
+  after?: Cursor | undefined;
   follow?: boolean | undefined;
   signal?: AbortSignal | undefined;
   /** Told once for each line that is no event. */
@@ -49,7 +52,11 @@ export class Journal {
 
   async *events(options: EventsOptions = {}): AsyncGenerator<Stored> {
     const { last, follow, signal, onBad } = options;
-    let after: Cursor | undefined;
+    let { after } = options;
+    if (after !== undefined && !(await this.#log.holds(after)))
+      throw new MidwatchError("USAGE", `${quote(after)} is no place in this journal.`, {
+        hint: "Use the cursor of an event as it was given, or leave it out.",
+      });
     if (last !== undefined) {
       const found = await this.#last(options, last);
       yield* found.items;

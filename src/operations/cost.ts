@@ -15,6 +15,7 @@ export const cost: Operation = operation({
     by: z.enum(["task", "model", "agent"]).describe("What the figures are summed by").default("task"),
   }),
   changes: true,
+  looks: () => true,
   examples: ["midwatch cost", "midwatch cost --since 24h --by model", "midwatch cost --by agent --json"],
   async run(context, { since, by }) {
     using workspace = workspaceOf(context);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MidwatchError } from "../core/errors.ts";
 import { maskValue } from "../core/mask.ts";
 import type { JournalEvent, Stored } from "../fleet.ts";
 import { time } from "./fields.ts";
@@ -8,7 +9,7 @@ import { paint } from "./render.ts";
 
 const LAST = 100;
 
-type Shown = JournalEvent & { seq: number };
+type Shown = JournalEvent & { seq: number; cursor: string };
 
 export const events: Operation = operation({
   name: "events",
@@ -21,6 +22,11 @@ export const events: Operation = operation({
     actor: z.string().describe("Only what this one said").optional(),
     interaction: z.number().int().min(0).describe("Only this conversation").meta({ value: "N" }).optional(),
     since: time("Only events since then: 10m, or 2026-11-15T19:00:00Z").optional(),
+    after: z
+      .string()
+      .describe("Only events behind this cursor (of an event, with --json)")
+      .meta({ value: "CURSOR" })
+      .optional(),
     lines: z
       .number()
       .int()
@@ -32,9 +38,11 @@ export const events: Operation = operation({
   }),
   changes: false,
   examples: ["midwatch events -f", "midwatch events --type error --since 1h", "midwatch events --interaction 3 --json"],
-  run: (context, { follow, type, actor, interaction, since, lines }) => {
-    const last = lines ?? (since === undefined ? LAST : undefined);
-    const options = { follow, type, actor, interaction, sinceMs: since, last, signal: context.signal };
+  run: (context, { follow, type, actor, interaction, since, after, lines }) => {
+    if (after !== undefined && lines !== undefined)
+      throw new MidwatchError("USAGE", "--after and --lines exclude each other.", { hint: "Leave one of them out." });
+    const last = lines ?? (since === undefined && after === undefined ? LAST : undefined);
+    const options = { follow, type, actor, interaction, sinceMs: since, last, after, signal: context.signal };
     return shown(
       workspaceOf(context).events({
         ...options,
@@ -47,7 +55,7 @@ export const events: Operation = operation({
 });
 
 async function* shown(items: AsyncIterable<Stored>): AsyncGenerator<Shown> {
-  for await (const { seq, event } of items) yield { seq, ...(maskValue(event) as JournalEvent) };
+  for await (const { seq, next, event } of items) yield { seq, cursor: next, ...(maskValue(event) as JournalEvent) };
 }
 
 /** For a terminal: in one line, nothing that it obeys. */

@@ -18,6 +18,7 @@ export const health: Operation = operation({
     resume: z.boolean().describe("Let those go on that paused after a write error (pause: manual)").default(false),
   }),
   changes: true,
+  looks: ({ resume }) => !resume,
   examples: ["midwatch health", "midwatch health --json", "midwatch health --resume"],
   async run(context, { resume }) {
     using workspace = workspaceOf(context);

@@ -20,6 +20,7 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
   examples: [
     "midwatch logs build-1",
     "midwatch logs -f build-1",
+    "midwatch logs -F build-1",
     "midwatch logs -f --pretty fix-1",
     "midwatch logs --raw build-1 > copy",
     "midwatch logs --stderr -n 20 build-1",
@@ -36,7 +37,7 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     const whole = raw || rest.offset !== undefined || since !== undefined;
     const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
     if (task !== undefined) {
-      if (agent !== undefined || raw || pretty || rest.follow || rest.run !== undefined) {
+      if (agent !== undefined || raw || pretty || rest.follow || rest.forever || rest.run !== undefined) {
         throw new MidwatchError(
           "USAGE",
           "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
@@ -50,6 +51,10 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     if (pretty && (raw || context.json))
       throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
         hint: "Leave one of them out.",
+      });
+    if (raw && rest.forever)
+      throw new MidwatchError("USAGE", "--raw gives the bytes of one run; --forever goes through several.", {
+        hint: "Use -f with --raw.",
       });
     if (pretty) return prettyLines(workspace.activities(agent, options, hide));
     if (raw) return workspace.logBytes(agent, options);
@@ -129,6 +134,11 @@ function inputOf() {
     task: z.string().describe("All agents of a task, merged by time").meta({ value: "TASK" }).optional(),
     lines: count(`The last N lines (${LINES})`).meta({ short: "n", value: "N" }).optional(),
     follow: z.boolean().describe("Go on printing until the run has ended").meta({ short: "f" }).default(false),
+    forever: z
+      .boolean()
+      .describe("Go on through restarts too, until Ctrl-C (not with --raw)")
+      .meta({ short: "F" })
+      .default(false),
     offset: count("Begin behind this many lines").optional(),
     limit: count("With --offset: at most this many lines").optional(),
     grep: z

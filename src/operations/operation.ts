@@ -4,6 +4,7 @@
  * `.describe()`, and by `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
 import type { z } from "zod";
+import type { AgentId } from "../core/ids.ts";
 import type { Caller, Workspace } from "../fleet.ts";
 
 /** What a door knows about the caller. */
@@ -54,6 +55,16 @@ export interface RenderOptions {
   fit: boolean;
 }
 
+/** What somebody asked a server to change. */
+export interface Change {
+  operation: string;
+  input: unknown;
+  /** Undefined is a person. */
+  by: AgentId | undefined;
+  /** The code of the error; null when it was done. */
+  error: string | null;
+}
+
 /** As the doors see it; `data` is whatever `run` gave, or one item of it when it is a stream. */
 export interface Operation {
   readonly name: string;
@@ -67,6 +78,8 @@ export interface Operation {
   readonly passthrough?: string | undefined;
   /** Whether it changes anything; MCP and HTTP tell callers. */
   readonly changes: boolean;
+  /** With this input it only looks, though it keeps what it saw: nobody needs to be told who looked. */
+  looks?(input: unknown): boolean;
   /** Makes sense in a terminal only: no other door has it. */
   readonly cliOnly?: true | undefined;
   readonly examples: readonly string[];
@@ -82,8 +95,9 @@ export interface Operation {
 
 /** As its author writes it: input and data have their types. */
 export interface OperationSpec<Input extends z.ZodObject, Data>
-  extends Omit<Operation, "input" | "run" | "render" | "next" | "exitCode"> {
+  extends Omit<Operation, "input" | "looks" | "run" | "render" | "next" | "exitCode"> {
   readonly input: Input;
+  looks?(input: z.output<Input>): boolean;
   run(context: Context, input: z.output<Input>): Data | Promise<Data> | AsyncIterable<Data>;
   render?(data: NoInfer<Data>, options: RenderOptions): string;
   next?(data: NoInfer<Data>): string | undefined;

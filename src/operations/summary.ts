@@ -15,6 +15,7 @@ export const summary: Operation = operation({
     all: z.boolean().describe("Every agent that lives or ended within a day").meta({ short: "a" }).default(false),
   }),
   changes: true,
+  looks: () => true,
   examples: ["midwatch summary build-1", "midwatch summary --all", "midwatch summary build-1 --json | jq .evidence"],
   async run(context, { agent, all }) {
     if (all && agent !== undefined)

@@ -7,7 +7,7 @@ import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 
-const AGAIN_MS = 5000;
+const AGAIN_MS = 2000;
 const HOST = "127.0.0.1";
 
 export const up: Operation = operation({
@@ -67,7 +67,9 @@ export const up: Operation = operation({
     workspace.checkAlerts(); // Before anything is served: what is wrong with them is said at the start.
     const tell = (text: string): void => context.notice(text);
     const terminal = context.terminal && !context.json;
-    const served = http && !once ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
+    const serves = http && !once && workspace.isPersons();
+    if (http && !once && !serves) tell("an agent does not serve: keeping house only");
+    const served = serves ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
     try {
       if (served !== undefined) yield { link: served.link };
       yield* served === undefined

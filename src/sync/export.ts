@@ -21,8 +21,8 @@ export type Mask = () => (event: JournalEvent) => JournalEvent;
 
 const LOCK_MS = 5000;
 const FLUSH_CHARS = 1 << 20;
-/** Hosts of git refuse files of 100 MB, and each sync packs the file once more. */
-const FILE_MAX: number = 32 << 20;
+/** Each sync compresses the file once more; and hosts of git refuse files of 100 MB. */
+const FILE_MAX: number = 16 << 20;
 
 /** False when another process was at it all the time. Nothing happens in a workspace that is not synced. */
 export async function exportOwn(

@@ -68,6 +68,8 @@ const PATIENCE: readonly string[] = [
   "http.lowSpeedTime=30",
   "credential.interactive=false",
   "push.gpgSign=false",
+  // A file is like the one that it continues, and like no other: looking further takes seconds and finds nothing.
+  "pack.window=2",
   "fetch.fsckObjects=false",
   "fetch.prune=false",
 ];

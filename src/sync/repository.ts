@@ -42,7 +42,7 @@ const TIP = "refs/midwatch/tip";
 const FOLDER = "events";
 const LINK = "120000";
 const NETWORK_MS = 120_000;
-/** As the remote's file of 32 MiB, with room for those of others. */
+/** More than any midwatch writes. */
 const BLOB_MAX: number = 200 << 20;
 const LOCK_WAIT_MS = 2000;
 const LOOSE_MAX = 1024;
@@ -162,7 +162,7 @@ export class Repository {
   /** Each sync makes a few small objects; now and then they are packed. How many there are is guessed as git does, by one folder. */
   async tidy(): Promise<void> {
     if (globSync("objects/17/*", { cwd: this.#layout.sync.git }).length < LOOSE_MAX / 256) return;
-    await this.#git(["gc", "--quiet"], this.#network());
+    await this.#git(["gc", "--quiet", "--prune=now"], this.#network());
   }
 
   async #must(args: readonly string[], options: GitOptions = {}): Promise<string> {

@@ -54,6 +54,24 @@ describe("following", () => {
     expect(again.lines).toEqual(["a", "b"]);
   });
 
+  it("R-000.38: --forever goes on into every next run, however long after, until it is told to end", async () => {
+    const workspace = workspaceIn(folder());
+    const { agent } = await workspace.run({ argv: ["sh", "-c", "echo a"] });
+    await workspace.wait([agent]);
+    const ending = new AbortController();
+    const { lines, done } = following(workspace, agent, { forever: true, signal: ending.signal });
+    const said = (): string[] => lines.filter((line) => !line.includes("agent_restart"));
+    for (const times of [2, 3]) {
+      await until(() => said().length === times - 1);
+      await workspace.restart(agent);
+      await workspace.wait([agent]);
+    }
+    await until(() => said().length === 3);
+    ending.abort();
+    await done;
+    expect(said()).toEqual(["a", "a", "a"]);
+  });
+
   it("R-000.30: a log that is empty so far is an empty page, not an error; follow waits for it", async () => {
     const place = folder();
     const workspace = workspaceIn(place);

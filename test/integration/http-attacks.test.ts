@@ -130,7 +130,7 @@ it("no operation answers without a token or with a wrong one; an agent's own giv
     expect([path, await status(path, body)]).toEqual([path, 403]);
   expect((await ask(url, "/login", { method: "POST", headers: asAgent })).status).toBe(403);
   expect((await here.workspace.show(other.agent)).phase).toBe("running");
-});
+}, 60_000);
 
 it("no path gets in through a field that names something", async () => {
   const here = lab();
@@ -182,7 +182,7 @@ it("no path gets in through a field that names something", async () => {
     "/api/../api/ls/..",
   ])
     expect((await ask(url, path, { headers: token })).status).toBeGreaterThanOrEqual(400);
-});
+}, 60_000);
 
 /** What else the operation needs, so that only the path is wrong. */
 function filled(name: string, agent: string): object {
@@ -202,10 +202,14 @@ it("a body of 100 MB is refused and not kept; a process of its own shows it", as
   let most = 0;
   const meter = setInterval(() => (most = Math.max(most, rssOf(up.pid))), 5);
   onTestFinished(() => clearInterval(meter));
-  for (const framing of ["Content-Length: 104857600", "Transfer-Encoding: chunked"]) {
+  for (const [path, framing] of [
+    ["/api/task", "Content-Length: 104857600"],
+    ["/api/task", "Transfer-Encoding: chunked"],
+    ["/mcp", "Transfer-Encoding: chunked"],
+  ] as const) {
     const socket = await wire(up.url);
     socket.write(
-      `POST /api/task HTTP/1.1\r\nHost: ${new URL(up.url).host}\r\nAuthorization: Bearer ${token}\r\n${framing}\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\nHost: ${new URL(up.url).host}\r\nAuthorization: Bearer ${token}\r\n${framing}\r\n\r\n`,
     );
     const part = Buffer.alloc(1 << 20, 120);
     const chunk = framing.startsWith("T")
@@ -221,7 +225,7 @@ it("a body of 100 MB is refused and not kept; a process of its own shows it", as
   }
   expect(most - before).toBeLessThan(64 * 1024);
   expect((await ask(up.url, "/healthz")).status).toBe(200);
-});
+}, 60_000);
 
 it("a client that sends its request drop by drop loses its connection; others are served meanwhile", async () => {
   const here = lab();
@@ -328,4 +332,4 @@ it("the token is in its file and nowhere else: not in what is printed, logged, a
   expect(said).not.toContain(token);
   for (const name of ["events.log", "http.json"])
     expect(readFileSync(join(here.root, name), "utf8")).not.toContain(token);
-});
+}, 60_000);

@@ -45,29 +45,32 @@ describe.skipIf(!isInstalled("conformance"))(
   },
 );
 
-describe.skipIf(!isInstalled("inspector"))("the Inspector", () => {
-  it.each(["stdio", "http"] as const)(
-    "finds nothing in the tools that a client could stumble over, and calls one, over %s",
-    async (way) => {
-      const at = lab();
-      const { url, token } = await httpServer(at);
-      const target =
-        way === "stdio"
-          ? [process.execPath, CLI, "mcp", "--workspace", at.root]
-          : [url, "--header", `Authorization: Bearer ${token}`];
-      const inspect = (...args: string[]) => start("inspector", at, ["--cli", ...target, ...args]);
-      const [list, call, read] = await Promise.all([
-        inspect("--method", "tools/list", "--strict"),
-        inspect("--method", "tools/call", "--tool-name", "create_real_task", "--tool-arg", "description=From outside"),
-        inspect("--method", "resources/read", "--uri", "tasks://list"),
-      ]);
-      expect({ code: list.code, stderr: list.stderr }).toEqual({ code: 0, stderr: "" });
-      expect(JSON.parse(list.stdout).tools).toHaveLength(15);
-      expect(call.code).toBe(0);
-      expect(JSON.parse(call.stdout).structuredContent).toMatchObject({ success: true, description: "From outside" });
-      expect(at.workspace.tasks()).toMatchObject([{ description: "From outside" }]);
-      expect({ code: read.code, stderr: read.stderr }).toMatchObject({ code: 0 });
-    },
-    TIMEOUT_MS,
-  );
-});
+it.skipIf(!isInstalled("inspector"))(
+  "the Inspector finds nothing in the tools that a client could stumble over, and uses them over stdio and HTTP",
+  async () => {
+    const at = lab();
+    const { url, token } = await httpServer(at);
+    const inspect = (...args: string[]) => start("inspector", at, ["--cli", ...args]);
+    const stdio = [process.execPath, CLI, "mcp", "--workspace", at.root];
+    const http = [url, "--header", `Authorization: Bearer ${token}`];
+    const description = "From outside";
+    const [list, call] = await Promise.all([
+      inspect(...stdio, "--method", "tools/list", "--strict"),
+      inspect(
+        ...http,
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "create_real_task",
+        "--tool-arg",
+        `description=${description}`,
+      ),
+    ]);
+    expect({ code: list.code, stderr: list.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(list.stdout).tools).toHaveLength(15);
+    expect({ code: call.code, stderr: call.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(call.stdout).structuredContent).toMatchObject({ success: true, description });
+    expect(at.workspace.tasks()).toMatchObject([{ description }]);
+  },
+  TIMEOUT_MS,
+);

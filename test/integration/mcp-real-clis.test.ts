@@ -73,7 +73,6 @@ describe.each(["claude", "codex"] as const)("%s, the real one", (cli) => {
 
 describe.each([
   ["claude", "http"],
-  ["claude", "stdio"],
   ["codex", "http"],
   ["codex", "stdio"],
 ] as const)("%s with midwatch's own server over %s", (cli, way) => {

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
 import { type Era, httpClient, httpServer, stdioClient, type TestClient } from "../support/mcp-client.ts";
 import { type Lab, until } from "../support/workspace.ts";
@@ -72,6 +73,11 @@ describe.each([
     expect(killed["cleanup"]).toMatchObject({ success: true, files_failed: [], verified_no_zombies: true });
     expect((killed["cleanup"] as { files_deleted: string[] }).files_deleted).toContain(made["log_file"]);
     expect(at.survivors()).toEqual([]);
+
+    // Over HTTP the journal tells who changed what; on stdio it is whoever started us.
+    expect(told(at, "http.change").map(({ data }) => data?.["operation"])).toEqual(
+      way === "http" ? ["task", "run", "stop"] : [],
+    );
   });
 
   it("subscribers of a task hear of changes, and read what it is then", async () => {
@@ -289,4 +295,35 @@ it("progress is told to who asks for it, and a cancelled wait ends at once", asy
   );
   await expect(wait).rejects.toThrow();
   expect(heard).toEqual(["1 of 1 agents go on"]);
+});
+
+it("the journal is read on from a cursor, and a wrong one is refused", async () => {
+  const { call } = await connect(lab(), "http", "modern");
+  const log = (content: string) => call("log_event", { actor: "Agent A", type: "question", content });
+  await log("one");
+  const { data: before } = await call("get_communication", { type: "question" });
+  expect(before["events"]).toMatchObject([{ content: "one", interaction: 1 }]);
+  const { data: none } = await call("get_communication", { cursor: before["cursor"] });
+  expect(none).toMatchObject({ events: [], cursor: before["cursor"] });
+  await log("two");
+  const { data: after } = await call("get_communication", { cursor: before["cursor"] });
+  expect(after["events"]).toMatchObject([{ content: "two", interaction: 2 }]);
+  expect(await call("get_communication", { cursor: "nonsense" })).toMatchObject({
+    isError: true,
+    data: { code: "USAGE" },
+  });
+});
+
+it("an agent gets the server unless it is started without", async () => {
+  const at = lab();
+  const program = join(at.folder, "claude");
+  writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
+  const workspace = at.open({ env: { PATH: `${at.folder}:/usr/bin:/bin` } });
+  const argv = async (mcp: boolean): Promise<string> => {
+    const record = await workspace.run({ driver: "claude", prompt: "hello", mcp });
+    await workspace.wait([record.agent]);
+    return at.intent(record).argv.join(" ");
+  };
+  expect(await argv(true)).toContain("--mcp-config=");
+  expect(await argv(false)).not.toContain("mcp");
 });

@@ -191,7 +191,15 @@ describe("reap", () => {
       timestamp: expect.stringMatching(/Z$/),
       task: record.task,
       agent: record.agent,
-      data: { run: 1, outcome: "completed", exit: { code: 0, signal: null } },
+      data: {
+        run: 1,
+        outcome: "completed",
+        exit: { code: 0, signal: null },
+        verified: true,
+        took_ms: expect.any(Number),
+        freed_bytes: 1,
+        failures: 0,
+      },
     });
   });
 });

@@ -51,7 +51,7 @@ export class Machine {
     const tell = (text: string): void => void this.told.push(text);
     const { layout, log } = this;
     return new Syncer({
-      ...{ layout, log, mask, remote: found, env: this.#env, everyMs: 0, tell, secondMs: 5, networkMs: 20_000 },
+      ...{ layout, log, mask, remote: found, env: this.#env, everyMs: 0, tell, secondMs: 5, networkMs: 60_000 },
       ...more,
     });
   }

@@ -13,6 +13,7 @@ describe("completion", () => {
     expect(new Set(ask("").words)).toEqual(new Set([...firsts, "help"]));
     expect(ask("he").words).toEqual(["health", "help"]);
     expect(ask("jsonl", "").words).toEqual(["tail", "page", "count", "verify"]);
+    expect(ask("mcp", "").words).toEqual(["install"]);
     expect(ask("help", "lo").words).toEqual(["logs"]);
     expect(ask("no-such", "").words).toEqual([]);
   });

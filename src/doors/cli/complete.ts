@@ -43,7 +43,11 @@ function candidates(
   const { operation, rest, workspace } = readWords(before, operations);
   const found =
     operation === undefined ? commands(rest, operations) : argument(operation, rest, current, workspace, place);
-  const words = found.words.filter(([word]) => word.startsWith(current) && (current !== "" || !word.startsWith("-")));
+  // A command of one word may also begin names of two.
+  const more = operation !== undefined && rest.length === 0 ? commands([operation.name], operations).words : [];
+  const words = [...more, ...found.words].filter(
+    ([word]) => word.startsWith(current) && (current !== "" || !word.startsWith("-")),
+  );
   return { also: found.also, words };
 }
 

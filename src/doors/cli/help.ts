@@ -23,36 +23,53 @@ ${bold("Begin:")}
 `;
 }
 
-export function overview(operations: readonly Operation[], bold: Bold): string {
-  const width = Math.max(...operations.map(({ name }) => name.length));
+export function overview(operations: readonly Operation[], bold: Bold, width: number): string {
   return [
-    "midwatch runs coding agents headless, records everything they print, and stops them with proof.",
+    wrap("midwatch runs coding agents headless, records everything they print, and stops them with proof.", width),
     "",
     `${bold("Usage:")} midwatch COMMAND [...]`,
     "",
     bold("Commands:"),
-    ...operations.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    ...table(
+      operations.map(({ name, summary }) => [name, summary]),
+      width,
+    ),
     "",
     "`midwatch COMMAND --help` tells more.",
     "",
   ].join("\n");
 }
 
-export function commandHelp(operation: Operation, bold: Bold): string {
+export function commandHelp(operation: Operation, bold: Bold, width: number): string {
   const flags = flagsOf(operation);
-  const sections = [`${bold("Usage:")} ${usageLine(operation)}`, `${operation.summary}.`];
-  if (operation.details !== undefined) sections.push(operation.details.trim());
+  const sections = [`${bold("Usage:")} ${usageLine(operation)}`, wrap(`${operation.summary}.`, width)];
+  if (operation.details !== undefined)
+    sections.push(
+      operation.details
+        .trim()
+        .split("\n")
+        .map((line) => wrap(line, width))
+        .join("\n"),
+    );
   const placed = fieldsOf(operation).filter(
     ({ field, about }) => operation.positionals.includes(field) && about !== "",
   );
   if (placed.length > 0)
-    sections.push([bold("Arguments:"), ...table(placed.map((field) => [field.value, about(field)]))].join("\n"));
+    sections.push(
+      [
+        bold("Arguments:"),
+        ...table(
+          placed.map((field) => [field.value, about(field)]),
+          width,
+        ),
+      ].join("\n"),
+    );
   const rows = [...flags, ...GLOBAL_FLAGS].map((flag): [string, string] => [spelling(flag), about(flag)]);
-  sections.push([bold("Flags:"), ...table(rows)].join("\n"));
+  sections.push([bold("Flags:"), ...table(rows, width)].join("\n"));
   if (operation.examples.length > 0) {
     sections.push([bold("Examples:"), ...operation.examples.map((example) => `  ${example}`)].join("\n"));
   }
-  sections.push(`${bold("Exit codes:")} ${EXIT_CODES}`);
+  sections.push(wrap(`${bold("Exit codes:")} ${EXIT_CODES}`, width));
   return `${sections.join("\n\n")}\n`;
 }
 
@@ -85,7 +102,27 @@ function about(flag: Flag): string {
   return notes.length === 0 ? flag.about : `${flag.about} (${notes.join(", ")})`;
 }
 
-function table(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd());
+/** Two columns; the right one is wrapped where there is room for it to be read. */
+function table(rows: readonly (readonly [string, string])[], width: number): string[] {
+  const left = Math.max(...rows.map(([word]) => word.length));
+  const indent = left + 4;
+  const room = width - indent;
+  return rows.flatMap(([word, text]) => {
+    const lines = room < READABLE ? [text] : wrap(text, room).split("\n");
+    return lines.map((line, i) => `  ${(i === 0 ? word : "").padEnd(left)}  ${line}`.trimEnd());
+  });
+}
+const READABLE = 24;
+
+/** Broken between words, so that no line is longer unless a word is. */
+function wrap(text: string, width: number): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
 }

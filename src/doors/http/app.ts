@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import type { Workspace } from "../../fleet.ts";
+import type { Change } from "../../operations/operation.ts";
 import type { McpOverHttp } from "../mcp/http.ts";
 import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
 import type { Auth, Who } from "./auth.ts";
@@ -24,7 +25,7 @@ export interface Door {
   url: string;
   mcp: McpOverHttp;
   /** Somebody changed something through this door: what is kept of the fleet is old. */
-  changed(): void;
+  changed(change: Change): void;
 }
 
 const PAGE_POLICY =
@@ -98,7 +99,7 @@ export function httpDoor(door: Door): Hono<Bindings> {
     return c.json({ link: `${door.url}/login/${door.auth.newCode()}` });
   });
 
-  app.all("/mcp", async (c) => {
+  app.all("/mcp", limitBody(door.limits.bodyBytes), async (c) => {
     const who = c.get("who");
     if (who.via !== "bearer")
       throw new MidwatchError("REFUSED_RIGHT", "MCP is for programs: a browser's login does not open it.", {
@@ -143,7 +144,8 @@ export function httpDoor(door: Door): Hono<Bindings> {
 
   app.onError((thrown, c) => {
     const error = toMidwatchError(thrown);
-    if (error.httpStatus === 413) c.header("Connection", "close");
+    // No `Connection: close` on a body that is too long: closed with unread bytes, the client would see a reset and not the answer. What
+    // still comes is read and dropped for a moment, then the connection is closed.
     return c.json({ error }, error.httpStatus as ContentfulStatusCode);
   });
   return app;

@@ -48,17 +48,15 @@ export function mcpOverHttp(makeServer: (caller: string) => McpServer, changes: 
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, { caller, transport, usedAt: performance.now() }),
+      onsessionclosed: (id) => {
+        const [oldest] = ended.add(id);
+        if (ended.size > SESSIONS_MOST && oldest !== undefined) ended.delete(oldest);
+      },
       maxRequestBodySize: BODY_BYTES,
     });
     server.server.onclose = () => {
       subscriptions.end();
-      if (transport.sessionId === undefined) return;
-      sessions.delete(transport.sessionId);
-      ended.add(transport.sessionId);
-      for (const old of ended.size > SESSIONS_MOST ? ended : []) {
-        ended.delete(old);
-        break;
-      }
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
     };
     await server.connect(transport);
     return transport;

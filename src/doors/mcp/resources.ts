@@ -9,7 +9,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { ListRecord } from "../../core/types.ts";
-import type { LogItem, LogRecord, Workspace } from "../../fleet.ts";
+import type { LogRecord, Workspace } from "../../fleet.ts";
 import { first, last, MOST } from "./bounds.ts";
 import type { Served } from "./calls.ts";
 import { agentReply } from "./records.ts";
@@ -117,7 +117,7 @@ async function taskStatus(workspace: Workspace, id: string) {
 async function* records(workspace: Workspace, agent: string): AsyncGenerator<LogRecord> {
   const hide = workspace.maskers();
   for await (const item of workspace.log(agent, { lines: MOST })) {
-    const record = hide.record(item as LogItem);
+    const record = hide.record(item);
     if (record !== undefined) yield record;
   }
 }

@@ -147,21 +147,21 @@ export const getCommunication: Tool = tool({
   about: `Reads the journal that all agents share: the last ${MOST} events, or with cursor those behind an earlier answer.`,
   operation: events,
   fields: { interaction: "interaction", type: "type", actor: "actor", since: "since" },
-  more: { cursor: z.number().int().min(0).describe("From an earlier answer: only events behind it").optional() },
+  more: { cursor: z.string().describe("From an earlier answer: only events behind it").optional() },
   output: {
     events: z.array(z.looseObject({ seq: z.number(), interaction: z.number(), type: z.string() })),
     truncated: z.boolean(),
-    cursor: z.number().nullable().describe("Give it back to read on from here"),
+    cursor: z.string().nullable().describe("Give it back to read on from here; null: there is nothing yet"),
   },
   async run(call, input, { cursor }) {
     const { items, truncated } =
       cursor === undefined
         ? await last(call.items<Shown>(events, { lines: MOST, ...input }))
-        : await first(behind(call.items<Shown>(events, { since: EVER, ...input }), cursor));
+        : await first(call.items<Shown>(events, { after: cursor, ...input }));
     return {
       events: items,
       truncated,
-      cursor: items.at(-1)?.seq ?? cursor ?? null,
+      cursor: items.at(-1)?.cursor ?? cursor ?? null,
       guidance: guidance(
         `${items.length} events`,
         truncated && cursor !== undefined ? "There is more: call again with the cursor." : "Answer with log_event.",
@@ -171,10 +171,4 @@ export const getCommunication: Tool = tool({
     };
   },
 });
-type Shown = JournalEvent & { seq: number };
-/** All of them, not only the last. */
-const EVER = "1970-01-01T00:00:00Z";
-
-async function* behind(items: AsyncIterable<Shown>, seq: number): AsyncGenerator<Shown> {
-  for await (const item of items) if (item.seq > seq) yield item;
-}
+type Shown = JournalEvent & { seq: number; cursor: string };

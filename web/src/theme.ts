@@ -1,0 +1,37 @@
+/** Light, dark, or as the system has it; remembered by this browser. */
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "auto" | "light" | "dark";
+
+const KEY = "midwatch.theme";
+const NEXT: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
+
+export const theme = signal<Theme>((remembered(KEY) as Theme | null) ?? "auto");
+
+export function nextTheme(): void {
+  theme.value = NEXT[theme.value];
+}
+
+export function watchTheme(): void {
+  effect(() => {
+    document.documentElement.dataset["theme"] = theme.value;
+    remember(KEY, theme.value);
+  });
+}
+
+/** A browser may refuse to keep anything; the page works without. */
+export function remembered(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Private windows may have no storage.
+  }
+}
