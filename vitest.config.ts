@@ -10,17 +10,17 @@ export default defineConfig({
     globalSetup: ["test/support/keeper.ts"],
     projects: [
       {
-        test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"], testTimeout: 30_000 },
+        test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"], testTimeout: 90_000 },
       },
       {
         test: {
           ...shared,
           name: "integration",
           include: ["test/*.test.ts", "test/integration/**/*.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: 90_000,
         },
       },
-      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 30_000 } },
+      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 90_000 } },
       {
         test: {
           ...shared,
