@@ -26,7 +26,13 @@ describe.skipIf(noBrowser)("the whole walk", () => {
       .locator(".tile", { hasText: "Leader" })
       .getByText(/held · term 1/)
       .waitFor();
+    await stage.to(page, "#/cost");
+    await page.getByText("Nothing was used yet").waitFor();
     await stage.to(page, "#/");
+    // Looking is no change: a page that is left open must not fill the journal.
+    const told: string[] = [];
+    for await (const { event } of stage.lab.workspace.events({ last: 100 })) told.push(event.content);
+    expect(told.filter((content) => content.includes("over HTTP"))).toEqual([]);
   });
 
   it("starts an agent, follows its log, stops it and shows the receipt", async () => {
