@@ -10,6 +10,7 @@ const steps = [
   ["tsc", "-b"],
   ["knip"],
   ["node", "scripts/real-clis.mjs"],
+  ["node", "scripts/nats-server.mjs"],
   ["vitest", "run"],
   ["make", "-s", "-C", "keeper", "check"],
 ];

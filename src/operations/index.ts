@@ -12,6 +12,7 @@ import { doctor } from "./doctor.ts";
 import { event } from "./event.ts";
 import { events } from "./events.ts";
 import { health } from "./health.ts";
+import { drain, hosts } from "./hosts.ts";
 import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
@@ -23,6 +24,7 @@ import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
+import { remotely } from "./remote.ts";
 import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
@@ -43,7 +45,7 @@ import { version } from "./version.ts";
 import { wait } from "./wait.ts";
 import { watch } from "./watch.ts";
 
-export const operations: readonly Operation[] = [
+const all: readonly Operation[] = [
   run,
   status,
   ls,
@@ -74,6 +76,8 @@ export const operations: readonly Operation[] = [
   health,
   ...alert,
   up,
+  hosts,
+  drain,
   metrics,
   mcp,
   mcpInstall,
@@ -89,3 +93,5 @@ export const operations: readonly Operation[] = [
   completion,
   version,
 ];
+
+export const operations: readonly Operation[] = all.map(remotely);
