@@ -38,7 +38,7 @@ export const ERRORS = {
   REFUSED_INPUT: { exit: 4, status: 409, retryable: false },
   REFUSED_FILE: { exit: 4, status: 409, retryable: false },
   REFUSED_TYPE: { exit: 4, status: 403, retryable: false },
-  REFUSED_TERM: { exit: 4, status: 409, retryable: false },
+  REFUSED_TERM: { exit: 4, status: 409, retryable: true },
   DISK_LOW: { exit: 5, status: 507, retryable: true },
   DISK_FULL: { exit: 5, status: 507, retryable: true },
   NOT_WRITABLE: { exit: 5, status: 500, retryable: false },

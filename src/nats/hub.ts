@@ -214,7 +214,8 @@ function optionsOf(
     options.authenticator = transport.nkeyAuthenticator(new TextEncoder().encode(seed));
   }
   const { ca, cert, key } = tls ?? {};
-  if (ca !== undefined || cert !== undefined)
+  // Once TLS is asked for, a server without it is refused: nobody on the way can talk us out of it.
+  if (ca !== undefined || cert !== undefined || servers.some((server) => server.startsWith("tls:")))
     options.tls = {
       ...(ca === undefined ? {} : { caFile: ca }),
       ...(cert === undefined ? {} : { certFile: cert }),
@@ -246,8 +247,7 @@ function assertVersion(version: string): void {
 function refusal(error: unknown): MidwatchError | undefined {
   if (error instanceof MidwatchError) return error;
   const name = error instanceof Error ? error.name : "";
-  const message = error instanceof Error ? error.message : "";
-  if (name === "PermissionViolationError" || /permissions violation/i.test(message))
+  if (isDenied(error))
     return new MidwatchError("BAD_HUB", `The hub does not allow this (${subjectOf(error)}).`, {
       hint: "A host may write only what is its own; `midwatch nats init` shows the rights that it needs.",
       cause: error,
@@ -282,4 +282,11 @@ export function isNotFound(error: unknown): boolean {
 export function isUnheard(error: unknown): boolean {
   const cause = error instanceof MidwatchError ? error.cause : error;
   return cause instanceof Error && (cause.name === "NoRespondersError" || /no responders/i.test(cause.message));
+}
+
+export function isDenied(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    error.name === "PermissionViolationError" || /permissions violation/i.test(error.message) || isDenied(error.cause)
+  );
 }

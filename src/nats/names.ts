@@ -14,8 +14,8 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 export interface Names {
   events: { stream: string; subjects: string[]; of(origin: string): string; leader(role: string): string };
   registers: { stream: string; subject(key: string): string; key(subject: string): string };
-  /** Where finished logs are kept. */
-  objects: string;
+  /** The store of a host's finished logs: one for each, so that it has rights on its own alone. */
+  objects(host: string): string;
   ask(host: string, kind: "look" | "do"): string;
 }
 
@@ -39,7 +39,7 @@ export function fleetNames(fleet: string): Names {
       subject: (key) => keys + escapeKey(key),
       key: (subject) => unescapeKey(subject.slice(keys.length)),
     },
-    objects: `midwatch-logs-${fleet}`,
+    objects: (host) => `midwatch-logs-${fleet}-${token(host)}`,
     ask: (host, kind) => `${base}.ask.${token(host)}.${kind}`,
   };
 }

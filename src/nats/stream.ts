@@ -1,11 +1,24 @@
 /** A stream as we need it. Older servers leave out what they do not know, and somebody may have made another one: so it is compared. */
 import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MidwatchError } from "../core/errors.ts";
-import type { Hub } from "./hub.ts";
+import { type Hub, isDenied } from "./hub.ts";
 
 const NOT_FOUND = 10059;
 
 export type Wanted = Partial<StreamConfig> & Pick<StreamConfig, "name" | "subjects">;
+
+/** A host may not make it: people do, by asking anything of the fleet. */
+async function made({ manager }: Hub, asked: Wanted): Promise<StreamInfo> {
+  try {
+    return await manager.streams.add({ ...asked }); // It writes into what it is given.
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    throw new MidwatchError("BAD_HUB", `The hub has no stream ${asked.name} yet, and this host may not make it.`, {
+      hint: "`midwatch hosts` with the key of people makes it, once.",
+      cause: error,
+    });
+  }
+}
 
 /** Made unless it is there. Throws BAD_HUB when it is not what was asked for. */
 export async function ensureStream(hub: Hub, wanted: Wanted): Promise<StreamInfo> {
@@ -15,7 +28,7 @@ export async function ensureStream(hub: Hub, wanted: Wanted): Promise<StreamInfo
       return await streams.info(wanted.name);
     } catch (error) {
       if ((error as { code?: number }).code !== NOT_FOUND) throw error;
-      return await streams.add({ ...asked }); // It writes into what it is given.
+      return await made(hub, asked);
     }
   });
   const given: Record<string, unknown> = { ...info.config };

@@ -20,6 +20,7 @@ import { ls } from "./ls.ts";
 import { mcp } from "./mcp.ts";
 import { mcpInstall } from "./mcp-install.ts";
 import { metrics } from "./metrics.ts";
+import { natsInit } from "./nats-init.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
 import { prune } from "./prune.ts";
@@ -78,6 +79,7 @@ const all: readonly Operation[] = [
   up,
   hosts,
   drain,
+  natsInit,
   metrics,
   mcp,
   mcpInstall,

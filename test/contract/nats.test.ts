@@ -34,7 +34,7 @@ describe.skipIf(!hasNats("current"))("NATS JetStream", () => {
     expect(await handles()().health()).toEqual({ engine: "nats", durable: true, problems: [] });
   });
 
-  it("R-003.19: refuses at the server what a deposed leader still writes", async () => {
+  it("R-003.11: refuses at the server what a deposed leader still writes", async () => {
     const another = handles();
     const [old, young] = [another(), another()];
     const election = (term: number) => event(`term ${term}`, { type: ELECTION, term });

@@ -42,7 +42,7 @@ describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => 
     return found;
   }
 
-  it("R-003.16: 10,000 events with the hub away and two forwarders at once: each once, in order", async () => {
+  it("R-003.15: 10,000 events with the hub away and two forwarders at once: each once, in order", async () => {
     expect(await atHub("many")).toEqual([]); // Makes the stream.
     const log = journal();
     const both = [await forwarder("many", "host-a", log), await forwarder("many", "host-a", log)];

@@ -17,6 +17,8 @@ export interface NatsOptions {
   more?: string;
   name?: string;
   port?: number;
+  /** A configuration that is there already; it has to listen on `port`. */
+  file?: string;
 }
 
 export class NatsServer {
@@ -48,7 +50,8 @@ export class NatsServer {
       `jetstream { store_dir: ${JSON.stringify(join(folder, "store"))}\n ${jetstream} }`,
       more,
     ];
-    writeFileSync(join(folder, "nats.conf"), `${config.join("\n")}\n`);
+    const text = options.file === undefined ? config.join("\n") : readFileSync(options.file, "utf8");
+    writeFileSync(join(folder, "nats.conf"), `${text}\n`);
     const server = new NatsServer(program, folder, port, monitorPort);
     await server.up();
     return server;
