@@ -9,7 +9,7 @@ import { Lab } from "../test/support/workspace.ts";
 
 const all = process.argv.includes("--all");
 const folder = process.argv.slice(2).find((word) => !word.startsWith("--")) ?? "docs/screenshots";
-const WIDTHS = { 390: 844, 1280: 800, 1920: 1080 };
+const WIDTHS = { 390: 844, 1280: 760, 1920: 1080 };
 /** What the README shows. */
 const README = ["home-1280-light", "agent-1280-dark", "journal-1280-light", "home-390-dark"];
 

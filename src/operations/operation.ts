@@ -4,6 +4,7 @@
  * `.describe()`, and by `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
 import type { z } from "zod";
+import type { AgentId } from "../core/ids.ts";
 import type { Caller, Workspace } from "../fleet.ts";
 
 /** What a door knows about the caller. */
@@ -54,6 +55,16 @@ export interface RenderOptions {
   width: number;
   /** There is a terminal: tables are cut to its width. */
   fit: boolean;
+}
+
+/** What somebody asked a server to change. */
+export interface Change {
+  operation: string;
+  input: unknown;
+  /** Undefined is a person. */
+  by: AgentId | undefined;
+  /** The code of the error; null when it was done. */
+  error: string | null;
 }
 
 /** As the doors see it; `data` is whatever `run` gave, or one item of it when it is a stream. */

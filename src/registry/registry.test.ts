@@ -6,7 +6,7 @@ import { loadConfig } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import { type AgentRow, Registry, type RunRow, type TaskRow } from "./registry.ts";
+import { type AgentRow, type CursorRow, Registry, type RunRow, type TaskRow } from "./registry.ts";
 
 const limits = loadConfig();
 const task = newTaskId();
@@ -307,4 +307,20 @@ describe("the file", () => {
     db.close();
     expect(refused(() => Registry.open(path)).code).toBe("REGISTRY_NEWER");
   });
+});
+
+it("R-001.8: many places are kept at once, each its own", () => {
+  const registry = Registry.open(join(folder(), "midwatch.db"));
+  onTestFinished(() => registry.close());
+  const zero = { run: 0, line: 0, checksum: 0, generation: 1, file: null, missed_bytes: 0, updated_at: iso(NOW) };
+  const places = (from: number): CursorRow[] =>
+    Array.from({ length: 23 }, (_, i) => ({
+      agent: parseAgentId("reader-1"),
+      log: `/w/${i + 10}`,
+      offset: from + i,
+      ...zero,
+    }));
+  registry.watched.putCursors(places(0));
+  registry.watched.putCursors(places(100));
+  expect(registry.watched.cursors()).toEqual(places(100));
 });

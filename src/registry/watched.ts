@@ -9,6 +9,8 @@ import type { Verdict } from "../core/types.ts";
 import type { Connection } from "./connection.ts";
 import { type CursorRow, readRow, type SummaryRow, upsertSql, valuesOf } from "./rows.ts";
 
+const ROWS_AT_ONCE = 10;
+
 /** One reader's news of one run. `told` is taken over from what is stored. */
 export interface Watching {
   cursor: CursorRow;
@@ -36,7 +38,12 @@ export class Watched {
   putCursors(rows: readonly CursorRow[]): void {
     if (rows.length === 0) return;
     this.#connection.write(() => {
-      for (const row of rows) this.#put("cursors", row);
+      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+        const some = rows.slice(at, at + ROWS_AT_ONCE);
+        const values: SQLInputValue[] = [];
+        for (const row of some) values.push(...valuesOf("cursors", row));
+        this.#prepare(upsertSql("cursors", some.length)).run(...values);
+      }
     });
   }
 

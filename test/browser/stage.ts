@@ -18,6 +18,8 @@ export class Stage {
   readonly #contexts: BrowserContext[] = [];
   /** What must never happen: dialogs of scripts, errors of the page, refusals of the policy. */
   readonly trouble: string[] = [];
+  /** What the console may say: a server that was killed is no trouble of the page. */
+  expected: RegExp = /ERR_CONNECTION|WebSocket connection/;
   server: ChildProcess | undefined;
   port = 0;
   url = "";
@@ -56,8 +58,7 @@ export class Stage {
     });
     page.on("pageerror", (error) => this.trouble.push(`error: ${error.message}`));
     page.on("console", (message) => {
-      // A server that was killed is no trouble of the page.
-      if (message.type() === "error" && !/ERR_CONNECTION|WebSocket connection/.test(message.text()))
+      if (message.type() === "error" && !this.expected.test(message.text()))
         this.trouble.push(`console: ${message.text()}`);
     });
     await page.goto(link);

@@ -26,7 +26,13 @@ describe.skipIf(noBrowser)("the whole walk", () => {
       .locator(".tile", { hasText: "Leader" })
       .getByText(/held · term 1/)
       .waitFor();
+    await stage.to(page, "#/cost");
+    await page.getByText("Nothing was used yet").waitFor();
     await stage.to(page, "#/");
+    // Looking is no change: a page that is left open must not fill the journal.
+    const told: string[] = [];
+    for await (const { event } of stage.lab.workspace.events({ last: 100 })) told.push(event.content);
+    expect(told.filter((content) => content.includes("over HTTP"))).toEqual([]);
   });
 
   it("starts an agent, follows its log, stops it and shows the receipt", async () => {
@@ -104,6 +110,50 @@ describe.skipIf(noBrowser)("the whole walk", () => {
     await page.getByLabel(/Go to a line/).fill("7");
     await page.keyboard.press("Enter");
     await page.locator('.line-row.target[data-seq="7"]').waitFor();
+  });
+
+  it("scrolls through more lines than a browser has pixels for", async () => {
+    const lines = 2_000_000;
+    const { agent } = await stage.lab.run("seq", "-f", "line %.0f", "1", String(lines));
+    await stage.lab.workspace.wait([agent]);
+    await stage.to(page, `#/agents/${agent}`);
+    const row = (n: number): ReturnType<Page["locator"]> => page.locator(`.line-row[data-seq="${n}"]`);
+    await row(lines).waitFor();
+    const view = await page.locator(".log").boundingBox();
+    /** The line at the top of the view; each row must say its own number, and none may be left out. */
+    const top = async (): Promise<number> => {
+      const rows = await page.locator(".line-row").evaluateAll((all) =>
+        all.map((one) => ({
+          seq: Number(one.getAttribute("data-seq")),
+          text: one.querySelector(".terminal")?.textContent,
+          y: one.getBoundingClientRect().bottom,
+        })),
+      );
+      expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, i) => (rows[0]?.seq ?? 0) + i));
+      expect(rows.every(({ seq, text }) => text === `line ${seq}`)).toBe(true);
+      return rows.find(({ y }) => y > (view?.y ?? 0))?.seq ?? 0;
+    };
+    // The bar is dragged to its middle.
+    await page.locator(".log").evaluate((log) => log.scrollTo(0, (log.scrollHeight - log.clientHeight) / 2));
+    await row(lines / 2 + 10).waitFor();
+    const middle = await top();
+    expect(Math.abs(middle - lines / 2)).toBeLessThan(lines / 1000);
+    // The wheel moves by lines, not by shares of the log, also beyond what was there at first.
+    await page.mouse.move((view?.x ?? 0) + 300, (view?.y ?? 0) + 200);
+    for (let i = 0; i < 20; i++) {
+      await page.mouse.wheel(0, 400);
+      await page.waitForTimeout(60);
+    }
+    await expect.poll(async () => (await top()) - middle).toBeGreaterThan(200);
+    await page.waitForTimeout(400);
+    const further = await top();
+    expect(further - middle).toBeLessThan(500);
+    // What was put right when the scrolling rested moved nothing.
+    await page.waitForTimeout(400);
+    expect(await top()).toBe(further);
+    await page.keyboard.press("t");
+    await row(1).waitFor();
+    expect(await top()).toBe(1);
   });
 
   it("goes on after the server was killed, without loss or repeat", async () => {

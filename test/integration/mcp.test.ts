@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
 import { type Era, httpClient, httpServer, stdioClient, type TestClient } from "../support/mcp-client.ts";
 import { type Lab, until } from "../support/workspace.ts";
@@ -72,6 +73,11 @@ describe.each([
     expect(killed["cleanup"]).toMatchObject({ success: true, files_failed: [], verified_no_zombies: true });
     expect((killed["cleanup"] as { files_deleted: string[] }).files_deleted).toContain(made["log_file"]);
     expect(at.survivors()).toEqual([]);
+
+    // Over HTTP the journal tells who changed what; on stdio it is whoever started us.
+    expect(told(at, "http.change").map(({ data }) => data?.["operation"])).toEqual(
+      way === "http" ? ["task", "run", "stop"] : [],
+    );
   });
 
   it("subscribers of a task hear of changes, and read what it is then", async () => {

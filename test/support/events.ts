@@ -5,7 +5,7 @@ import { type Lab, text } from "./workspace.ts";
 export type Told = JournalEvent & { data?: Record<string, unknown> };
 
 /** The lines of events.log whose type begins so. */
-export function told(at: Lab, type = ""): Told[] {
+export function told(at: Pick<Lab, "root">, type = ""): Told[] {
   return text(join(at.root, "events.log"))
     .split("\n")
     .filter(Boolean)

@@ -5,8 +5,7 @@
  */
 import type { Context as Hono } from "hono";
 import type { z } from "zod";
-import { MidwatchError } from "../../core/errors.ts";
-import { type AgentId, isAgentId, isTaskId } from "../../core/ids.ts";
+import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
@@ -88,31 +87,15 @@ export async function call(
   };
   const valid = validate(operation, input);
   if (!operation.changes || operation.looks?.(valid)) return await gathered(door, await operation.run(context, valid));
-  let failed: string | null = "INTERNAL";
+  const change = { operation: operation.name, input, by: who.agent };
   try {
     const answer = await gathered(door, await operation.run(context, valid));
-    failed = null;
+    door.changed({ ...change, error: null });
     return answer;
   } catch (error) {
-    if (error instanceof MidwatchError) failed = error.code;
+    door.changed({ ...change, error: toMidwatchError(error).code });
     throw error;
-  } finally {
-    door.changed();
-    tellJournal(door, who, operation, input, failed);
   }
-}
-
-/** Who, what and on what; never what was said. */
-function tellJournal(door: Door, who: Who, { name }: Operation, input: unknown, failed: string | null): void {
-  const { agent, agents, task, parent } = (input ?? {}) as Record<string, unknown>;
-  const named = [agent, ...(Array.isArray(agents) ? agents : []), task, parent];
-  const targets = named.filter((one): one is string => isAgentId(one) || isTaskId(one)).slice(0, 20);
-  const by = who.agent ?? "a person";
-  door.workspace.auditDoor({
-    content: `${by} asked for ${name}${targets.length > 0 ? ` of ${targets.join(", ")}` : ""} over HTTP${failed === null ? "" : `: ${failed}`}`,
-    ...(isAgentId(targets[0]) ? { agent: targets[0] as AgentId } : {}),
-    data: { by, operation: name, targets, error: failed },
-  });
 }
 
 /** Data as it is; of a list or stream as much as an answer takes. Secrets are hidden in all of it. */

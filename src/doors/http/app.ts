@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import type { Workspace } from "../../fleet.ts";
+import type { Change } from "../../operations/operation.ts";
 import type { McpOverHttp } from "../mcp/http.ts";
 import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
 import type { Auth, Who } from "./auth.ts";
@@ -24,7 +25,7 @@ export interface Door {
   url: string;
   mcp: McpOverHttp;
   /** Somebody changed something through this door: what is kept of the fleet is old. */
-  changed(): void;
+  changed(change: Change): void;
 }
 
 const PAGE_POLICY =

@@ -6,9 +6,10 @@ import { dirname } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { MidwatchError } from "../../core/errors.ts";
 import type { Workspace } from "../../fleet.ts";
-import type { Served, ServeOptions } from "../../operations/operation.ts";
+import type { Change, Served, ServeOptions } from "../../operations/operation.ts";
 import { mcpDoor } from "../mcp/door.ts";
 import { type Door, httpDoor } from "./app.ts";
+import { tellJournal } from "./audit.ts";
 import { Auth } from "./auth.ts";
 import { FleetFeed } from "./fleet-feed.ts";
 import { LIMITS, type Limits } from "./limits.ts";
@@ -43,6 +44,10 @@ export async function serve(
   const url = `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
   const fleet = new FleetFeed(workspace, limits);
   const place = { cwd: dirname(workspace.root), env: options.env ?? process.env };
+  const changed = (change: Change): void => {
+    fleet.changed();
+    tellJournal(workspace, change);
+  };
   const door: Door = {
     ...place,
     workspace,
@@ -51,8 +56,8 @@ export async function serve(
     limits,
     assets: readAssets(),
     url,
-    mcp: mcpDoor(workspace, { ...place, changed: () => fleet.changed() }),
-    changed: () => fleet.changed(),
+    mcp: mcpDoor(workspace, { ...place, changed }),
+    changed,
   };
   const live = liveDoor(door);
   server.on("request", getRequestListener(httpDoor(door).fetch));

@@ -3,7 +3,7 @@ import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import type { Change, Context, Operation } from "../../operations/operation.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
 
 /** Where a server stands: one workspace, which may still have to be made. */
@@ -13,7 +13,7 @@ export interface Place {
   /** `--workspace DIR`, when given. */
   workspace: string | undefined;
   /** Told after a call that may have changed something. */
-  changed?: () => void;
+  changed?: (change: Change) => void;
 }
 
 /** One workspace held open for all calls, and who asks. */
@@ -40,8 +40,8 @@ export class Served {
     return { workspace, caller: this.#caller ?? workspace.caller() };
   }
 
-  changed(): void {
-    this.#place.changed?.();
+  changed(operation: string, input: unknown, error: string | null): void {
+    this.#place.changed?.({ operation, input, by: this.#caller?.agent, error });
   }
 
   context(make: boolean, signal: AbortSignal, more: Pick<Context, "progress" | "notice">): Context {
@@ -63,17 +63,19 @@ export async function callTool(
   args: unknown,
   asked: ServerContext,
 ): Promise<CallToolResult> {
+  const { changes, name } = tool.operation;
   try {
     const { input, more } = readArguments(tool, args);
-    const call = callOf(served, MAKERS.includes(tool.operation.name), asked);
+    const call = callOf(served, MAKERS.includes(name), asked);
     const { success = true, guidance, cursor, ...reply } = await tool.run(call, input, more);
-    if (tool.operation.changes) served.changed();
+    if (changes) served.changed(name, input, null);
     // A cursor is given back as it is; what has the shape of a secret in it is none.
     const masked = maskValue({ ...reply, warnings: [...call.notices], guidance }) as object;
     const data = { success, ...(cursor === undefined ? {} : { cursor }), ...masked };
     return { content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data };
   } catch (thrown) {
     const { code, message, hint, retryable } = toMidwatchError(thrown);
+    if (changes) served.changed(name, args, code);
     const data = maskValue({ success: false, error: message, code, hint: hint ?? null, retryable });
     return { content: [{ type: "text", text: JSON.stringify(data) }], isError: true };
   }

@@ -1,6 +1,6 @@
 /** A log to scroll through. The rows are Preact's; where they stand is the viewport's. */
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import type { JSX } from "preact";
+import { Component, type JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { LogRecord } from "../../../src/log/record.ts";
 import { grouped } from "../format.ts";
@@ -89,28 +89,33 @@ function Rows({ source, viewport, target, context }: RowsProps): JSX.Element {
   return (
     <>
       {found.map((row) => (
-        <div key={row.seq} class={classOf(row, target)} data-seq={row.seq}>
-          {drawn(row, context)}
-        </div>
+        <LineRow key={row.seq} row={row} context={context} isTarget={row.seq === target} />
       ))}
     </>
   );
 }
 
-/** A row that was drawn once is not drawn again while it stays: a busy log adds rows, it changes none. */
-const DRAWN = new WeakMap<Row, { context: RowContext; element: JSX.Element }>();
-
-function drawn(row: Row, context: RowContext): JSX.Element {
-  const known = DRAWN.get(row);
-  if (known?.context === context) return known.element;
-  const element = <RowView row={row} context={context} />;
-  DRAWN.set(row, { context, element });
-  return element;
+interface LineRowProps {
+  row: Row;
+  context: RowContext;
+  isTarget: boolean;
 }
 
-function classOf({ seq, stream, blocks }: Row, target: number | undefined): string {
-  const quiet = blocks.every(({ kind }) => kind === "note") ? " quiet" : "";
-  return `line-row ${stream}${quiet}${seq === target ? " target" : ""}`;
+/** A row that was drawn once is not drawn again while it stays: a busy log adds rows, it changes none. */
+class LineRow extends Component<LineRowProps> {
+  override shouldComponentUpdate(next: LineRowProps): boolean {
+    const { row, context, isTarget } = this.props;
+    return next.row !== row || next.context !== context || next.isTarget !== isTarget;
+  }
+
+  override render({ row, context, isTarget }: LineRowProps): JSX.Element {
+    const quiet = row.blocks.every(({ kind }) => kind === "note") ? " quiet" : "";
+    return (
+      <div class={`line-row ${row.stream}${quiet}${isTarget ? " target" : ""}`} data-seq={row.seq}>
+        <RowView row={row} context={context} />
+      </div>
+    );
+  }
 }
 
 function Overlay({ source, viewport }: Omit<LogViewProps, "target">): JSX.Element {
