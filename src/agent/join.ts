@@ -79,9 +79,15 @@ function identityOf(root: string): string {
   return createHash("sha256").update(`${hostname()}\0${root}`).digest("hex").slice(0, 16);
 }
 
-function openLink(context: Context, host: string): Promise<FleetLink> {
+/** As a host: whoever may ask it may run commands here. */
+async function openLink(context: Context, host: string): Promise<FleetLink> {
   const { config, layout } = context;
-  return FleetLink.open(hubSettings(config, resolve(layout.root, ".."), host), config.nats_fleet, host);
+  const link = await FleetLink.open(hubSettings(config, resolve(layout.root, ".."), host), config.nats_fleet, host);
+  if (!link.hub.isOpenToAll) return link;
+  await link.close();
+  throw new MidwatchError("BAD_HUB", "The hub asks nobody for a key: anybody who reaches it could run commands here.", {
+    hint: "`midwatch nats init HOST...` writes a configuration with a key for each host.",
+  });
 }
 
 /** For the loop of `up`: each call forwards what is new and, when it is time, tells how we are. Errors stay here; they are told once. */

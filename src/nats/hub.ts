@@ -74,7 +74,8 @@ export class Hub {
         this.#isHere = false;
         for (const give of this.#waiting) give(away(undefined, "The connection to the hub broke"));
       }
-      if (type === "reconnect") this.#isHere = true;
+      // The servers of a cluster may differ: one that is too old is as good as none.
+      if (type === "reconnect") this.#isHere = isCurrent(this.connection.info?.version ?? "");
     }
   }
 
@@ -95,6 +96,12 @@ export class Hub {
       await connection.close();
       throw error;
     }
+  }
+
+  /** Whoever can reach it may ask our hosts for anything: it asks nobody for a key, and more than this machine can reach it. */
+  get isOpenToAll(): boolean {
+    const { auth_required, tls_verify } = this.connection.info ?? {};
+    return auth_required !== true && tls_verify !== true && !this.#settings.servers.every(isLoopback);
   }
 
   headers(fields: Readonly<Record<string, string>> = {}): MsgHdrs {
@@ -184,6 +191,12 @@ export class Hub {
   }
 }
 
+export function isLoopback(server: string): boolean {
+  const text = server.includes("://") ? server.replace(/^\w+:/, "http:") : `http://${server}`;
+  const host = URL.canParse(text) ? new URL(text).hostname : "";
+  return host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+}
+
 interface Varz {
   server_name?: string;
   jetstream?: { config?: { sync_always?: boolean } };
@@ -241,9 +254,13 @@ function read(what: string, path: string): Uint8Array {
   }
 }
 
-function assertVersion(version: string): void {
+function isCurrent(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return;
+  return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
+}
+
+function assertVersion(version: string): void {
+  if (isCurrent(version)) return;
   throw new MidwatchError("BAD_HUB", `The hub runs nats-server ${version}; midwatch needs 2.12 or newer.`, {
     hint: "Older ones ignore what keeps a deposed leader from writing. Install a current one: one program, from nats.io or Debian forky.",
   });

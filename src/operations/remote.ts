@@ -104,8 +104,14 @@ async function ask(
   json: boolean,
 ): Promise<unknown> {
   const question = { operation: operation.name, input: { json, fields: plain(input) }, changes: operation.changes };
+  // What is typed next needs the host's name before that of the agent.
+  const named = (item: unknown): unknown => {
+    const record = item as { agent: string };
+    return json ? { ...record, host } : { ...record, agent: `${host}/${record.agent}` };
+  };
   try {
-    return arrived((await fleet.ask(host, question)) as Travelled, host, operation.name);
+    const answer = (await fleet.ask(host, question)) as Travelled;
+    return arrived(answer, operation.name === "run" ? named : (item) => item);
   } catch (error) {
     const away = error instanceof MidwatchError && error.code === "HOST_AWAY";
     if (!away || operation.name !== "show") throw error;
@@ -124,11 +130,10 @@ function plain(input: Input): Input {
   );
 }
 
-function arrived(answer: Travelled, host: string, operation: string): unknown {
+function arrived(answer: Travelled, show: (item: unknown) => unknown): unknown {
   if (answer.kind === "data") return answer.data;
-  const items = answer.items.map(bytesBack);
-  const records = operation === "run" ? items.map((item) => ({ ...(item as object), host })) : items;
-  return answer.kind === "list" ? records : streamOf(records);
+  const items = answer.items.map((item) => show(bytesBack(item)));
+  return answer.kind === "list" ? items : streamOf(items);
 }
 
 async function* streamOf(items: readonly unknown[]): AsyncGenerator<unknown> {
