@@ -4,12 +4,17 @@
  * acknowledge is asked too; where they do not, or do not tell, the hub works and says that it is not durable.
  */
 import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection } from "@nats-io/transport-node";
 import { MidwatchError } from "../core/errors.ts";
 import { type NatsClient, natsClient } from "./client.ts";
 
 const REQUEST_MS = 5000;
+/** A question to the manager is made again after this, for this long. */
+const MANAGER_MS = 2000;
+const PATIENCE_MS = 5000;
+const AGAIN_MS = 100;
 const VARZ = "$SYS.REQ.SERVER.PING.VARZ";
 const VARZ_MS = 1000;
 const LEAST = [2, 12] as const;
@@ -90,7 +95,7 @@ export class Hub {
     }
     try {
       assertVersion(connection.info?.version ?? "");
-      const manager = await client.jetstream.jetstreamManager(connection, { checkAPI: false, timeout: REQUEST_MS });
+      const manager = await client.jetstream.jetstreamManager(connection, { checkAPI: false, timeout: MANAGER_MS });
       return new Hub(client, connection, manager, settings);
     } catch (error) {
       await connection.close();
@@ -120,8 +125,20 @@ export class Hub {
     return await this.#answered(() => this.connection.request(subject, payload, options));
   }
 
-  /** A call of the manager, with our errors. */
+  /** A call of the manager, with our errors. It may be made again: while a stream gets its leader nobody answers for it. */
   async ask<T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    for (const until = performance.now() + PATIENCE_MS; ; await sleep(AGAIN_MS)) {
+      try {
+        return await this.once(act);
+      } catch (error) {
+        const passing = error instanceof MidwatchError && error.code === "HUB_AWAY" && this.isHere;
+        if (!passing || performance.now() > until) throw error;
+      }
+    }
+  }
+
+  /** The same, made once. */
+  async once<T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     return await this.#answered(() => act(this.manager));
   }
 

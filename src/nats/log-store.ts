@@ -37,7 +37,7 @@ export class LogStore {
   }
 
   async put(name: string, path: string): Promise<void> {
-    await this.#hub.ask(() => this.#store.put({ name }, Readable.toWeb(createReadStream(path)) as ReadableStream));
+    await this.#hub.once(() => this.#store.put({ name }, Readable.toWeb(createReadStream(path)) as ReadableStream));
   }
 
   /** Undefined when there is none. Its hash is compared at the end. */

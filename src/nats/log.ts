@@ -15,7 +15,7 @@ import { type JournalEvent, readEvent } from "../journal/event.ts";
 import { ELECTION, LEADER } from "../journal/term.ts";
 import { away, type Hub, isNotFound } from "./hub.ts";
 import type { Names } from "./names.ts";
-import { expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
+import { expecting, type Outgoing, type Published, publish, publishTogether } from "./publish.ts";
 import { ensureStream } from "./stream.ts";
 import { Wake } from "./wake.ts";
 
@@ -25,8 +25,17 @@ const READ_BYTES = 8 << 20;
 /** A copy may lag behind the leader that told us the end. */
 const LAG_MS = 5000;
 const POLL_MS = 1000;
+const AGAIN_MS = 20;
 const WINDOW_NS = 600e9;
+/** A copy that was not heard of for this long is behind; one that is just being made is not. */
+const LATE_NS = 5e9;
 const NEVER = new AbortController().signal;
+
+/** The election in whose term something is written. */
+interface Fence {
+  seq: number;
+  subject: string;
+}
 
 interface Place {
   /** Of the stream: one that was made anew has another. */
@@ -68,25 +77,32 @@ export class NatsLog implements EventLog {
     for (const part of parts(events)) {
       const [first] = part as [JournalEvent];
       if (first.type === ELECTION && first.term !== undefined) await this.#elect(first, first.term);
-      else if (first.term !== undefined) await this.#store(part, await this.#fence(first, first.term));
-      else await this.#store(part, {});
+      else await this.#store(part, first.term === undefined ? undefined : await this.#fence(first, first.term));
     }
   }
 
-  async #store(events: readonly JournalEvent[], headers: Record<string, string>): Promise<void> {
+  async #store(events: readonly JournalEvent[], fence: Fence | undefined): Promise<void> {
     const subject = this.#names.of(this.#origin);
+    const headers = fence === undefined ? {} : expecting(fence.seq, fence.subject);
     const messages: Outgoing[] = events.map((event) => ({ subject, payload: JSON.stringify(event), id: event.id }));
     const [first, ...rest] = messages as [Outgoing];
-    const together = [{ ...first, headers }, ...rest];
-    const { result } =
-      messages.length === 1
-        ? await publish(this.#hub, together[0] as Outgoing)
-        : await publishTogether(this.#hub, together);
-    if (result === "conflict") throw deposed();
+    const whole = [{ ...first, headers }, ...rest];
+    const result = await this.#fenced(fence, () =>
+      rest.length === 0 ? publish(this.#hub, whole[0] as Outgoing) : publishTogether(this.#hub, whole),
+    );
     // Of a batch nothing was stored: one after the other, what is there already is passed over.
-    if (result === "duplicate" && messages.length > 1)
-      for (const message of messages)
-        if ((await publish(this.#hub, { ...message, headers })).result === "conflict") throw deposed();
+    if (result === "duplicate" && rest.length > 0)
+      for (const message of messages) await this.#fenced(fence, () => publish(this.#hub, { ...message, headers }));
+  }
+
+  /** A cluster may refuse because it is just storing another of the same leader: only another election ends a term. */
+  async #fenced(fence: Fence | undefined, act: () => Promise<Published>): Promise<Published["result"]> {
+    for (;;) {
+      const { result } = await act();
+      if (result !== "conflict") return result;
+      if (fence === undefined || (await this.#lastElection(fence.subject))?.seq !== fence.seq) throw deposed();
+      await sleep(AGAIN_MS);
+    }
   }
 
   /** Behind the election before it, and behind no other: two at once cannot both be the last. */
@@ -104,7 +120,7 @@ export class NatsLog implements EventLog {
     this.#elections.set(`${subject} ${term}`, seq);
   }
 
-  async #fence(event: JournalEvent, term: number): Promise<Record<string, string>> {
+  async #fence(event: JournalEvent, term: number): Promise<Fence> {
     const subject = this.#names.leader(roleOf(event));
     const key = `${subject} ${term}`;
     let seq = this.#elections.get(key);
@@ -114,7 +130,7 @@ export class NatsLog implements EventLog {
       seq = last.seq;
       this.#elections.set(key, seq);
     }
-    return expecting(seq, subject);
+    return { seq, subject };
   }
 
   async #lastElection(subject: string): Promise<{ event: JournalEvent; seq: number } | undefined> {
@@ -195,7 +211,9 @@ export class NatsLog implements EventLog {
   async health(): Promise<EngineHealth> {
     try {
       const { cluster } = await this.#info();
-      const late = (cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline === true);
+      const late = (cluster?.replicas ?? []).filter(
+        ({ current, offline, active }) => offline === true || (!current && active > LATE_NS),
+      );
       const problems = late.map(({ name }) => `The copy of the journal on ${name} is behind or away.`);
       const { durable, problems: more } = await this.#hub.durability();
       return { engine: "nats", durable, problems: [...more, ...problems] };

@@ -1,7 +1,9 @@
 /** Publishing with an answer: one message, or several that the server stores together or not at all. */
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MsgHdrs } from "@nats-io/transport-node";
 import { MidwatchError } from "../core/errors.ts";
-import type { Hub } from "./hub.ts";
+import { type Hub, isUnheard } from "./hub.ts";
 
 export interface Outgoing {
   subject: string;
@@ -24,7 +26,10 @@ interface Answer {
   error?: { code: number; err_code: number; description: string };
 }
 
-const CONFLICT = 10071;
+const UNHEARD_MS = 5000;
+const AGAIN_MS = 100;
+/** The second: a cluster is just storing another one for the same subject, and does not wait how that ends. */
+const CONFLICT: readonly number[] = [10071, 10164];
 const DUPLICATE_IN_BATCH = 10201;
 const TOO_LONG = 10054;
 /** No room: of the account, of the stream, of the disk. */
@@ -40,7 +45,18 @@ export function expecting(seq: number, subject?: string): Record<string, string>
 
 export async function publish(hub: Hub, { subject, payload, id, headers }: Outgoing): Promise<Published> {
   const all = hub.headers({ ...(id === undefined ? {} : { "Nats-Msg-Id": id }), ...headers });
-  return read((await hub.request(subject, payload, all)).json<Answer>());
+  return read(await answered(hub, subject, payload, all));
+}
+
+/** A stream that was just made is not known to every server of a cluster yet. What nobody heard was not stored, and may be sent again. */
+async function answered(hub: Hub, subject: string, payload: string, headers: MsgHdrs): Promise<Answer> {
+  for (const until = performance.now() + UNHEARD_MS; ; await sleep(AGAIN_MS)) {
+    try {
+      return (await hub.request(subject, payload, headers)).json<Answer>();
+    } catch (error) {
+      if (!isUnheard(error) || performance.now() > until) throw error;
+    }
+  }
 }
 
 export async function publishTogether(hub: Hub, messages: readonly Outgoing[]): Promise<Published> {
@@ -62,7 +78,7 @@ export async function publishTogether(hub: Hub, messages: readonly Outgoing[]): 
 
 function read({ error, seq = 0, duplicate = false }: Answer): Published {
   if (error === undefined) return { result: duplicate ? "duplicate" : "stored", seq };
-  if (error.err_code === CONFLICT) return { result: "conflict", seq: 0 };
+  if (CONFLICT.includes(error.err_code)) return { result: "conflict", seq: 0 };
   if (error.err_code === DUPLICATE_IN_BATCH) return { result: "duplicate", seq: 0 };
   if (error.err_code === TOO_LONG)
     throw new MidwatchError("TOO_LARGE", "The hub does not take a message of this size.", {

@@ -83,6 +83,9 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: 90_000 }, () => {
     expect(parsed(await ask("stop", "--grace", "0", "--json", id))).toMatchObject([{ verified: true }]);
     expect(told(b, "fleet.change").length).toBeGreaterThanOrEqual(5);
 
+    const slow = "for i in 1 2 3 4; do echo $i; sleep 0.4; done";
+    const [brief] = parsed(await ask("run", "--json", "--host", "beta", "--", "sh", "-c", slow));
+    expect((await ask("logs", "-f", `beta/${String(brief?.["agent"])}`)).stdout).toBe("1\n2\n3\n4\n");
     expect((await ask("run", "--host", "beta", "--", "true")).stderr).toContain("midwatch logs -f beta/");
     expect((await ask("drain", "beta")).code).toBe(0);
     expect((await ask("run", "--on", "gpu", "--", "true")).stderr).toContain("beta: draining");

@@ -94,6 +94,22 @@ describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => 
     ]);
   });
 
+  it("sends everything again when the hub has lost it", async () => {
+    await atHub("lost");
+    const log = journal();
+    const one = await forwarder("lost", "host-a", log);
+    await log.append([note("1"), note("2")]);
+    expect(await one.round()).toBe(2);
+    const hub = await Hub.open({ servers: [server.url], name: "test" });
+    onTestFinished(() => hub.close());
+    await hub.manager.streams.delete(fleetNames("lost").events.stream);
+    await atHub("lost"); // Made anew, empty.
+    await log.append([note("3")]);
+    // It finds out by the refusal of what it sends next.
+    expect(await one.round()).toBe(3);
+    expect((await atHub("lost")).map(({ content }) => content)).toEqual(["1", "2", "3"]);
+  });
+
   it("cuts an event that the hub does not take, and says so", async () => {
     await atHub("long");
     const log = journal();
