@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool read_orders(Text *t) {
@@ -32,7 +31,7 @@ static bool take_order(Run *run, const char *order) {
   const struct { const char *key; int64_t *to; } numbers[] = {
     {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};
   const struct { const char *order; bool *to; } flags[] = {
-    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
+    {"tier=subreaper", &run->no_cgroup}, {"tier=scan", &run->scans}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
     {"limit_policy=interrupt", &run->interrupt_on_limit}, {"limit_policy=notify", &run->notify_on_limit}};
 #define EACH(table) for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 #define IS(k) (strlen(k) == n && strncmp(order, k, n) == 0)
@@ -41,13 +40,6 @@ static bool take_order(Run *run, const char *order) {
   EACH(numbers) if (IS(numbers[i].key)) { *numbers[i].to = strtoll(value, NULL, 10); return true; }
   EACH(flags) if (strcmp(order, flags[i].order) == 0) { *flags[i].to = true; return true; }
   return IS("tier") || IS("sync") || IS("disk_policy") || IS("limit_policy");
-}
-
-static void close_inherited(void) {
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
-#endif
-  for (int fd = 3; fd < 4096; fd++) close(fd);
 }
 
 static int run_verb(char **argv) {
@@ -120,7 +112,7 @@ static int scan_verb(char **argv, size_t n) {
     char *folder = strchr(argv[i], '=');
     if (!folder || folder - argv[i] != 32) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
     *folder++ = 0;
-    scans.at[i].run = (Run){.adopt = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
+    scans.at[i].run = (Run){.adopt = true, .scans = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
   }
   proc_each(note_holder, &scans);
   for (size_t i = 0; i < n; i++) {
@@ -168,7 +160,7 @@ int main(int argc, char **argv) {
     cgroup_leave_outer();
     bool made = cgroup_make(&g, nonce);
     if (made) cgroup_remove(&g);
-    puts(made ? "cgroup" : "subreaper");
+    puts(made ? "cgroup" : OWNS_ORPHANS ? "subreaper" : "scan");
     return 0;
   }
   if (argc == 2 && strcmp(argv[1], "--version") == 0) { puts("midwatch-keeper 1"); return 0; }
