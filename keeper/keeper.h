@@ -56,6 +56,10 @@ int proc_signal(const Proc *p, int sig); /* verified first, and where it can be 
 void proc_each(void (*each)(void *, pid_t), void *context);
 void host_identity(char boot[64], char ns[32]);
 
+/* ---- who.c ---- */
+int who_verb(char **pids, size_t n);
+int mentioned_verb(const char *text);
+
 /* ---- members.c: the processes of one run ---- */
 enum { BY_CGROUP = -1 }; /* in place of a signal */
 typedef struct { Proc proc; int sent, failed; unsigned born, round; bool spared, gone; int ended_by; char *run; } Member;

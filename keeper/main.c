@@ -1,4 +1,4 @@
-/* midwatch-keeper: run | adopt | scan | lease | rmtree | probe. The orders of run and adopt come from standard input, so that an
+/* midwatch-keeper: run | adopt | scan | who | mentioned | lease | rmtree | probe. The orders of run and adopt come from standard input, so that an
    agent's arguments are in no other process's command line. */
 #include "keeper.h"
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool take_order(Run *run, const char *order) {
   const struct { const char *key; int64_t *to; } numbers[] = {
     {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};
   const struct { const char *order; bool *to; } flags[] = {
-    {"tier=subreaper", &run->no_cgroup}, {"tier=scan", &run->scans}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
+    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
     {"limit_policy=interrupt", &run->interrupt_on_limit}, {"limit_policy=notify", &run->notify_on_limit}};
 #define EACH(table) for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 #define IS(k) (strlen(k) == n && strncmp(order, k, n) == 0)
@@ -137,6 +137,8 @@ int main(int argc, char **argv) {
   for (int fd; (fd = open("/dev/null", O_RDWR)) >= 0;) if (fd > 2) { close(fd); break; } /* 0 to 2 are never a file of ours */
   if (argc == 4 && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "adopt") == 0)) return run_verb(argv);
   if (argc >= 3 && strcmp(argv[1], "scan") == 0) return scan_verb(argv + 2, (size_t)argc - 2);
+  if (argc >= 2 && strcmp(argv[1], "who") == 0) return who_verb(argv + 2, (size_t)argc - 2);
+  if (argc == 3 && strcmp(argv[1], "mentioned") == 0) return mentioned_verb(argv[2]);
   if (argc >= 3 && strcmp(argv[1], "lease") == 0) {
     for (int i = 2; i < argc; i++) {
       int state = lease_state(argv[i]);
@@ -158,12 +160,12 @@ int main(int argc, char **argv) {
     snprintf(nonce, sizeof nonce, "%032x", (unsigned)getpid());
     Cgroup g = {0};
     cgroup_leave_outer();
-    bool made = cgroup_make(&g, nonce);
+    bool made = OWNS_ORPHANS && cgroup_make(&g, nonce);
     if (made) cgroup_remove(&g);
     puts(made ? "cgroup" : OWNS_ORPHANS ? "subreaper" : "scan");
     return 0;
   }
   if (argc == 2 && strcmp(argv[1], "--version") == 0) { puts("midwatch-keeper 1"); return 0; }
-  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, lease, rmtree, probe.\n", stderr);
+  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, who, mentioned, lease, rmtree, probe.\n", stderr);
   return 2;
 }

@@ -19,6 +19,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+_Static_assert(!OWNS_ORPHANS, "orphans go to launchd: no more than scan may be claimed");
+
 /* ---- the keeper itself ---- */
 void platform_begin(void) {} /* the kernel takes the name from the program's file */
 void platform_own_orphans(void) {}

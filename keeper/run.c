@@ -326,7 +326,7 @@ static bool begin(Run *run) {
 }
 
 int run_main(Run *run) {
-  run->scans = run->scans || run->adopt || !OWNS_ORPHANS;
+  run->scans = run->adopt || !OWNS_ORPHANS;
   platform_begin();
   setsid();
   run->umask = umask(077);

@@ -145,7 +145,7 @@ case_leftovers() {
   no "leftover listed" [ "$(value "$D/done.json" processes_total)" = 0 ]
   verified "leftovers"
 }
-case_scan() { # tier scan only: no subreaper and no cgroup, as on macOS
+case_scan() { # build/scan only: no subreaper and no cgroup, as on macOS
   place orphan; agent "(env -i /bin/sh -c 'trap \"\" INT TERM; echo \$\$ >$T/bare; while :; do sleep 0.05; done' &) ; while [ ! -s $T/bare ]; do sleep 0.02; done; exit 5"
   run "orphan"; BARE=$(cat "$T/bare")
   is "scan is what is claimed" "$(value "$D/start.json" guarantee) $(value "$D/start.json" cgroup) $(value "$D/done.json" guarantee)" '"scan" null "scan"'
@@ -386,7 +386,7 @@ for c in $TREE $REST; do
 done
 for c in $TREE $REST size; do go release "$RELEASE" auto "$c"; done
 for c in $TREE; do go release "$RELEASE" subreaper "$c"; done
-for c in $TREE scan; do go release "$RELEASE" scan "$c"; done # how a keeper lives where the kernel gives it no orphans
+for c in stop hold below leftovers scan; do go scan "$BUILD/scan" auto "$c"; done # how a keeper lives where the kernel gives it no orphans
 for c in clock stop adopt leftovers hold exit limit; do go clock "$BUILD/clock" auto "$c"; done
 wait
 cat "$TOP"/*.result >"$TOP/all"
