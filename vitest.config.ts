@@ -2,6 +2,27 @@ import { defineConfig } from "vitest/config";
 
 const shared = { setupFiles: ["test/support/warnings.ts"] };
 
+const fault = { include: ["test/fault/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 };
+/** Others must not load the machine while these measure time, memory or a disk, or take away what all need. */
+const ALONE = [
+  "clock",
+  "cycles",
+  "database",
+  "disk",
+  "full-disk",
+  "journal-full",
+  "leader",
+  "leader-disk",
+  "many-processes",
+  "out-of-memory",
+  "out-of-resources",
+  "pid-reuse",
+  "power-cut",
+  "take-over",
+  "uninterruptible",
+  "watch-memory",
+].map((name) => `test/fault/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     passWithNoTests: true,
@@ -32,16 +53,15 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      { test: { ...shared, ...fault, name: "fault", exclude: ALONE, sequence: { groupOrder: 1 } } },
       {
         test: {
           ...shared,
-          name: "fault",
-          include: ["test/fault/**/*.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...fault,
+          name: "fault-alone",
+          include: ALONE,
           fileParallelism: false,
-          // Alone: the others must not load the machine while time and disk are being measured.
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

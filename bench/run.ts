@@ -12,6 +12,7 @@ import { bench as cleanup } from "./cleanup.ts";
 import { bench as http } from "./http.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
+import { bench as nats } from "./nats.ts";
 import { bench as nodeExit } from "./node-exit.ts";
 import { bench as dashboard } from "./page.ts";
 import { bench as positions } from "./positions.ts";
@@ -45,6 +46,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   journal,
   scan,
   http,
+  nats,
   page: dashboard,
 };
 /** Nothing here may run for ever, whatever hangs. */

@@ -34,8 +34,8 @@ run("asc", "--config", "kernel/asconfig.json", "--outFile", "dist/kernel.wasm.ne
 renameSync("dist/kernel.wasm.new", "dist/kernel.wasm");
 run("vite", "build", "--config", "web/vite.config.mjs");
 
-// Optional peers, installed by those who want them (src/opinion/model.ts).
-const external = ["ai", /^@ai-sdk\//];
+// Optional peers, installed by those who want them (src/opinion/model.ts, src/nats/client.ts).
+const external = ["ai", /^@ai-sdk\//, /^@nats-io\//];
 // Pieces, not one file: a command reads only what it needs. Their names change with their content, so a process that runs keeps finding
 // its own; those of builds of other days are taken away.
 const PIECE = /^cli-.*\.js$/;

@@ -20,6 +20,7 @@ import {
   type ServerFact,
   withdrawServer,
 } from "./agent/http-files.ts";
+import { answerFleet, hostName, hubSettings, type JoinCall } from "./agent/join.ts";
 import {
   initScripts,
   logEvent,
@@ -87,6 +88,8 @@ import type { CostBy, CostRecord } from "./monitor/cost.ts";
 import type { Batch } from "./monitor/file-reader.ts";
 import { HeldFiles } from "./monitor/held-files.ts";
 import type { AgentSummary } from "./monitor/summary.ts";
+import type { Question } from "./nats/ask.ts";
+import { FleetLink } from "./nats/link.ts";
 import { openWindow, type Window } from "./process/window.ts";
 import type { SyncStatus } from "./sync/state.ts";
 
@@ -110,6 +113,9 @@ export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
 export type { AgentSummary } from "./monitor/summary.ts";
+export type { Question } from "./nats/ask.ts";
+export { type HostRecord, place, type Wish } from "./nats/host.ts";
+export type { FleetLink, FleetRecord } from "./nats/link.ts";
 export type { SyncStatus } from "./sync/state.ts";
 
 export interface Followed {
@@ -124,6 +130,12 @@ export interface Followed {
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const { context, usedFallback } = open(options);
   return new Workspace(context, usedFallback);
+}
+
+/** The fleet that the configuration names; without a workspace too, for people who only look. */
+export function openFleet(config: Config, folder: string, workspace?: Workspace): Promise<FleetLink> {
+  const name = workspace?.hostName() ?? "cli";
+  return FleetLink.open(hubSettings(config, folder, name), config.nats_fleet, name);
 }
 
 export class Workspace {
@@ -574,8 +586,21 @@ export class Workspace {
   }
 
   /** Tells the journal who changed what through a door. */
-  auditDoor(event: { content: string; agent?: AgentId; data: Record<string, unknown> }): void {
-    audit(this.#context, [{ type: "http.change", ...event }]);
+  auditDoor(
+    event: { content: string; agent?: AgentId; data: Record<string, unknown> },
+    type: "http.change" | "fleet.change" = "http.change",
+  ): void {
+    audit(this.#context, [{ type, ...event }]);
+  }
+
+  /** What this workspace is called in its fleet. */
+  hostName(): string {
+    return hostName(this.#context);
+  }
+
+  /** Answers what other hosts of the fleet ask of this one, until the signal. */
+  answerFleet(call: JoinCall, handle: (question: Question) => Promise<unknown>): Promise<void> {
+    return answerFleet(this.#context, call, handle);
   }
 
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */

@@ -26,6 +26,7 @@ export interface AuditEvent {
     | "verdict.changed"
     | "stop.failed"
     | "http.change"
+    | "fleet.change"
     | "error";
   /** For people, one sentence; or what an agent said. */
   content: string;

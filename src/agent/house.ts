@@ -7,6 +7,7 @@ import { keepHealth } from "../journal/health.ts";
 import { Leader, leadership } from "../journal/leader.ts";
 import { openAlerts } from "./alerts.ts";
 import type { Context } from "./context.ts";
+import { joinRounds } from "./join.ts";
 import { snapshotRounds } from "./journal.ts";
 import { Loop, type Round } from "./loop.ts";
 import { syncRounds } from "./sync.ts";
@@ -44,6 +45,8 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
   const syncing = new Beside(syncRounds(context, options));
+  const joined = joinRounds(context, options);
+  const joining = new Beside(joined.round);
   using watch = watchRounds(context, options.tell);
   const round = async (): Promise<Round> => {
     alerting.start(); // First: a round that fails is what people want to be told of.
@@ -51,6 +54,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     await watch.next(loop.observed);
     rendering.start();
     syncing.start();
+    joining.start();
     return done;
   };
   const { leader_ttl: ttlMs, pause } = context.config;
@@ -71,7 +75,8 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
     await alerts?.close();
-    await Promise.all([alerting.ended(), rendering.ended(), syncing.ended()]);
+    await Promise.all([alerting.ended(), rendering.ended(), syncing.ended(), joining.ended()]);
+    await joined.close();
     await leader.close();
   }
 }

@@ -53,6 +53,16 @@ export interface Config {
   readonly sync_remote: string;
   readonly sync_branch: string;
   readonly sync_every: number;
+  readonly nats_servers: string;
+  readonly nats_fleet: string;
+  readonly nats_host: string;
+  readonly nats_labels: string;
+  readonly nats_creds: string;
+  readonly nats_nkey: string;
+  readonly nats_ca: string;
+  readonly nats_cert: string;
+  readonly nats_key: string;
+  readonly nats_monitor: string;
 }
 
 export type ConfigKey = keyof Config;
@@ -191,6 +201,29 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     about: "The branch there that holds the journal and nothing else",
   },
   sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
+  nats_servers: {
+    kind: "text",
+    default: "",
+    about:
+      "The hub of a fleet of machines, such as `nats://hub:4222`, several by commas; with it `midwatch up` joins (scale.md)",
+  },
+  nats_fleet: { kind: "text", default: "fleet", about: "The name of the fleet on the hub" },
+  nats_host: {
+    kind: "text",
+    default: "",
+    about: "The name of this workspace in the fleet; empty is the machine's name with four digits that its path gives",
+  },
+  nats_labels: { kind: "text", default: "", about: "What `run --on` finds this host by, such as `gpu=a100,zone=eu`" },
+  nats_creds: { kind: "text", default: "", about: "File with the credentials for the hub, as `nsc` writes it" },
+  nats_nkey: { kind: "text", default: "", about: "File with the seed of an nkey for the hub" },
+  nats_ca: { kind: "text", default: "", about: "File with the certificates of those who sign the hub's" },
+  nats_cert: { kind: "text", default: "", about: "File with the certificate of this host, where the hub asks for one" },
+  nats_key: { kind: "text", default: "", about: "File with the key of that certificate" },
+  nats_monitor: {
+    kind: "text",
+    default: "",
+    about: "Monitoring addresses of the hub's servers, by commas, where they do not tell by themselves how they sync",
+  },
 };
 
 export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];

@@ -41,7 +41,7 @@ const CONTENT_MAX: number = 1 << 20;
 const ACTOR_MAX = 200;
 const ID_MAX = 128;
 const TYPE = /^[a-z][a-z0-9_.-]{0,63}$/;
-const RESERVED = /^(leader_election$|agent\.|verdict\.|http\.)/;
+const RESERVED = /^(leader_election$|agent\.|verdict\.|http\.|fleet\.)/;
 
 /** With the fields in their order: a line begins with its version and id, which makes both quick to find. */
 export function makeEvent(input: EventInput): JournalEvent {

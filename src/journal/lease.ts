@@ -7,6 +7,7 @@
  * the last renewal, by both its clocks (the wall clock goes on while a machine sleeps), and what it then still writes carries a
  * term that its successor's election voids (term.ts).
  */
+import { MidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { iso, monoMs } from "../core/time.ts";
 import { isGone, type Somebody } from "../process/identity.ts";
@@ -104,8 +105,15 @@ export class Lease {
     if (term === undefined) return false;
     this.#at("appending");
     const { role } = this.#options;
-    await this.#engine.append(events.map((event) => ({ ...event, term, ...(role === LEADER ? {} : { role }) })));
-    return true;
+    try {
+      await this.#engine.append(events.map((event) => ({ ...event, term, ...(role === LEADER ? {} : { role }) })));
+      return true;
+    } catch (error) {
+      // An engine that knows the elections refuses at once what others leave to its readers.
+      if (!(error instanceof MidwatchError && error.code === "REFUSED_TERM")) throw error;
+      this.#held = undefined;
+      return false;
+    }
   }
 
   #isFree(rev: number, value: LeaseValue | undefined): boolean {

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { MidwatchError } from "../core/errors.ts";
 import { maskValue } from "../core/mask.ts";
-import type { JournalEvent, Stored } from "../fleet.ts";
+import type { FleetLink, JournalEvent, Stored } from "../fleet.ts";
 import { time } from "./fields.ts";
+import { fleetOf } from "./fleet-of.ts";
 import { workspaceOf } from "./open.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Context, type Operation, operation } from "./operation.ts";
 import { paint } from "./render.ts";
 
 const LAST = 100;
@@ -27,6 +28,7 @@ export const events: Operation = operation({
       .describe("Only events behind this cursor (of an event, with --json)")
       .meta({ value: "CURSOR" })
       .optional(),
+    all_hosts: z.boolean().describe("Of every host of the fleet, each in its order (docs/scale.md)").default(false),
     lines: z
       .number()
       .int()
@@ -38,11 +40,12 @@ export const events: Operation = operation({
   }),
   changes: false,
   examples: ["midwatch events -f", "midwatch events --type error --since 1h", "midwatch events --interaction 3 --json"],
-  run: (context, { follow, type, actor, interaction, since, after, lines }) => {
+  run: (context, { follow, type, actor, interaction, since, after, lines, all_hosts }) => {
     if (after !== undefined && lines !== undefined)
       throw new MidwatchError("USAGE", "--after and --lines exclude each other.", { hint: "Leave one of them out." });
     const last = lines ?? (since === undefined && after === undefined ? LAST : undefined);
     const options = { follow, type, actor, interaction, sinceMs: since, last, after, signal: context.signal };
+    if (all_hosts) return shown(ofFleet(context, options));
     return shown(
       workspaceOf(context).events({
         ...options,
@@ -53,6 +56,11 @@ export const events: Operation = operation({
   render: ({ timestamp, interaction, actor, type, content }, options) =>
     `${paint(timestamp, "dim", options)} #${interaction} ${clean(actor)} ${type}: ${clean(content)}`,
 });
+
+async function* ofFleet(context: Context, options: Parameters<FleetLink["events"]>[0]): AsyncGenerator<Stored> {
+  await using fleet = await fleetOf(context);
+  yield* fleet.events(options);
+}
 
 async function* shown(items: AsyncIterable<Stored>): AsyncGenerator<Shown> {
   for await (const { seq, next, event } of items) yield { seq, cursor: next, ...(maskValue(event) as JournalEvent) };

@@ -12,6 +12,7 @@ import { doctor } from "./doctor.ts";
 import { event } from "./event.ts";
 import { events } from "./events.ts";
 import { health } from "./health.ts";
+import { drain, hosts } from "./hosts.ts";
 import { jsonl } from "./jsonl.ts";
 import { leader } from "./leader.ts";
 import { logs } from "./logs.ts";
@@ -19,10 +20,12 @@ import { ls } from "./ls.ts";
 import { mcp } from "./mcp.ts";
 import { mcpInstall } from "./mcp-install.ts";
 import { metrics } from "./metrics.ts";
+import { natsInit } from "./nats-init.ts";
 import type { Operation } from "./operation.ts";
 import { page } from "./page.ts";
 import { prune } from "./prune.ts";
 import { reap } from "./reap.ts";
+import { remotely } from "./remote.ts";
 import { finding, progress } from "./report.ts";
 import { restart } from "./restart.ts";
 import { run } from "./run.ts";
@@ -43,7 +46,7 @@ import { version } from "./version.ts";
 import { wait } from "./wait.ts";
 import { watch } from "./watch.ts";
 
-export const operations: readonly Operation[] = [
+const all: readonly Operation[] = [
   run,
   status,
   ls,
@@ -74,6 +77,9 @@ export const operations: readonly Operation[] = [
   health,
   ...alert,
   up,
+  hosts,
+  drain,
+  natsInit,
   metrics,
   mcp,
   mcpInstall,
@@ -89,3 +95,5 @@ export const operations: readonly Operation[] = [
   completion,
   version,
 ];
+
+export const operations: readonly Operation[] = all.map(remotely);

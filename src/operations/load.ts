@@ -3,6 +3,7 @@
  * be half of their time to start. What is not here is found in the whole table, and nothing else differs.
  */
 import type { Operation } from "./operation.ts";
+import { remotely } from "./remote.ts";
 
 const ALONE: Readonly<Record<string, () => Promise<object>>> = {
   run: () => import("./run.ts"),
@@ -27,7 +28,6 @@ const ALONE: Readonly<Record<string, () => Promise<object>>> = {
 export async function operationsFor(command: string | undefined): Promise<readonly Operation[]> {
   const load = command !== undefined && Object.hasOwn(ALONE, command) ? ALONE[command] : undefined;
   if (load === undefined) return (await import("./index.ts")).operations;
-  return Object.values(await load()).filter(
-    (one: Partial<Operation> | undefined) => one?.name === command,
-  ) as Operation[];
+  const found = Object.values(await load()).filter((one: Partial<Operation> | undefined) => one?.name === command);
+  return (found as Operation[]).map(remotely);
 }

@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { parseTaskId } from "../core/ids.ts";
+import type { ListRecord } from "../core/types.ts";
+import type { FleetRecord } from "../fleet.ts";
+import { fleetOf } from "./fleet-of.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 import { listTable } from "./render.ts";
@@ -11,11 +14,16 @@ export const ls: Operation = operation({
   input: z.strictObject({
     all: z.boolean().describe("Every agent of the workspace").meta({ short: "a" }).default(false),
     task: z.string().describe("Only agents of this task").meta({ value: "TASK" }).optional(),
+    all_hosts: z.boolean().describe("The agents of every host of the fleet (docs/scale.md)").default(false),
   }),
   changes: false,
   examples: ["midwatch ls", "midwatch ls --all --json | jq -r 'select(.outcome==\"failed\").agent'"],
-  run: (context, { all, task }) =>
-    workspaceOf(context).list({ all, task: task === undefined ? undefined : parseTaskId(task) }),
+  run: async (context, { all, task, all_hosts }): Promise<(ListRecord | FleetRecord)[]> => {
+    const wanted = task === undefined ? undefined : parseTaskId(task);
+    if (!all_hosts) return await workspaceOf(context).list({ all, task: wanted });
+    await using fleet = await fleetOf(context);
+    return (await fleet.list(all)).filter((record) => wanted === undefined || record.task === wanted);
+  },
   render: listTable,
-  next: (records) => (records[0] ? `midwatch show ${records[0].agent}` : undefined),
+  next: ([first]) => first && `midwatch show ${"host" in first ? `${first.host}/` : ""}${first.agent}`,
 });

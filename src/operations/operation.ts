@@ -9,7 +9,7 @@ import type { Caller, Workspace } from "../fleet.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
-  door: "cli" | "mcp" | "http";
+  door: "cli" | "mcp" | "http" | "nats";
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   /** `--workspace DIR`, when given. */
@@ -22,6 +22,8 @@ export interface Context {
   served?: { workspace: Workspace; caller: Caller } | undefined;
   /** Opens the HTTP door beside the operation; only the CLI can. */
   serve?: ((workspace: Workspace, options: ServeOptions) => Promise<Served>) | undefined;
+  /** Answers what other hosts of the fleet ask, beside the operation and until its signal; only the CLI can. */
+  answerFleet?: ((workspace: Workspace, options: Pick<ServeOptions, "tell">) => Promise<void>) | undefined;
   /** Opens the MCP door on this process's own input and output, until that ends; only the CLI can. */
   serveMcp?: (() => Promise<void>) | undefined;
   /** Aborted when the caller has gone or asked to end. */

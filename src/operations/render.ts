@@ -1,6 +1,7 @@
 /** Text for people: ages, states, lists and receipts. Colour says the same as the word beside it. */
 import { formatSize } from "../core/size.ts";
-import type { ListRecord, Report } from "../core/types.ts";
+import type { ListRecord, Phase, Report } from "../core/types.ts";
+import type { FleetRecord } from "../fleet.ts";
 import type { RenderOptions } from "./operation.ts";
 import { table } from "./table.ts";
 
@@ -28,9 +29,10 @@ export function state(
     exit,
     alive,
     queued,
-  }: Pick<ListRecord, "phase" | "outcome" | "hold" | "exit" | "alive" | "queued">,
+  }: Pick<ListRecord, "outcome" | "hold" | "exit" | "alive" | "queued"> & { phase: Phase | "unreachable" },
   options: RenderOptions,
 ): string {
+  if (phase === "unreachable") return paint(phase, "yellow", options);
   if (queued) return paint("queued", "dim", options);
   if (hold) return paint(`held (${hold.why})`, "yellow", options);
   if (phase === "lost" && alive?.length) return paint(`lost, ${alive.length} alive`, "red", options);
@@ -45,10 +47,10 @@ export function state(
       : paint(text, "red", options);
 }
 
-export function listTable(records: readonly ListRecord[], options: RenderOptions): string {
+export function listTable(records: readonly (ListRecord | FleetRecord)[], options: RenderOptions): string {
   if (records.length === 0) return "No agents. Start one: midwatch run -- COMMAND";
   const rows = records.map((record) => [
-    record.agent,
+    "host" in record ? `${record.host}/${record.agent}` : record.agent,
     state(record, options),
     record.verdict ?? "-",
     formatSize(record.bytes),

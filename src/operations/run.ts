@@ -52,6 +52,13 @@ const input = z.strictObject({
     .meta({ value: "FILE" })
     .optional(),
   env_file: z.string().describe("NAME=value lines for the agent's environment").meta({ value: "FILE" }).optional(),
+  host: z.string().describe("A host of the fleet to run it on (docs/scale.md)").meta({ value: "HOST" }).optional(),
+  on: z
+    .array(z.string())
+    .describe("A host of the fleet with this label, such as gpu or zone=eu; of several the least busy")
+    .meta({ value: "LABEL" })
+    .default([]),
+  anywhere: z.boolean().describe("The least busy host of the fleet").default(false),
   worktree: z
     .boolean()
     .describe("Give it a git worktree and branch of its own, from the commit that its working folder has checked out")

@@ -39,6 +39,9 @@ export const up: Operation = operation({
     pause: configFlag("pause"),
     sync_remote: configFlag("sync_remote"),
     sync_every: configFlag("sync_every"),
+    join: configFlag("nats_servers"),
+    name: configFlag("nats_host"),
+    labels: configFlag("nats_labels"),
   }),
   changes: true,
   cliOnly: true,
@@ -48,10 +51,24 @@ export const up: Operation = operation({
     "midwatch up --link",
     "midwatch up --install-service",
     "midwatch up --no-http",
+    "midwatch up --join nats://hub:4222 --labels gpu=a100",
     "midwatch up --once",
   ],
   async *run(context, given) {
-    const { once, http, port, host, allow_remote: allowRemote, link, install_service, ...config } = given;
+    const {
+      once,
+      http,
+      port,
+      host,
+      allow_remote: allowRemote,
+      link,
+      install_service,
+      join,
+      name,
+      labels,
+      ...rest
+    } = given;
+    const config = { ...rest, nats_servers: join, nats_host: name, nats_labels: labels };
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {
       yield { link: await workspace.loginLink() };
@@ -70,6 +87,8 @@ export const up: Operation = operation({
     const serves = http && !once && workspace.isPersons();
     if (http && !once && !serves) tell("an agent does not serve: keeping house only");
     const served = serves ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
+    const answering =
+      workspace.config.nats_servers !== "" && !once ? context.answerFleet?.(workspace, { tell }) : undefined;
     try {
       if (served !== undefined) yield { link: served.link };
       yield* served === undefined
@@ -77,6 +96,7 @@ export const up: Operation = operation({
         : keepOn(workspace, { signal: context.signal, tell, terminal });
     } finally {
       await served?.close();
+      await answering;
     }
   },
   render: (done) => {
@@ -96,7 +116,9 @@ export const up: Operation = operation({
 function flagsOf(
   given: { http: boolean; port?: number | undefined; host: string; allow_remote: boolean } & Record<string, unknown>,
 ): string[] {
-  const valued = ["port", "max_running", "leader_ttl", "pause"].filter((name) => given[name] !== undefined);
+  const valued = ["port", "max_running", "leader_ttl", "pause", "join", "name", "labels"].filter(
+    (name) => given[name] !== undefined,
+  );
   return [
     ...valued.flatMap((name) => [`--${name.replaceAll("_", "-")}`, String(given[name])]),
     ...(given.host === HOST ? [] : ["--host", given.host]),

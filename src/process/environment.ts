@@ -7,6 +7,8 @@ const OF_A_RUN = ["MIDWATCH_NONCE", "MIDWATCH_AGENT", "MIDWATCH_RUN", "MIDWATCH_
 export function withoutOuterRun(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const clean: NodeJS.ProcessEnv = { ...env };
   for (const name of OF_A_RUN) delete clean[name];
+  // How this host reaches the hub of its fleet is no agent's business.
+  for (const name of Object.keys(clean)) if (name.startsWith("MIDWATCH_NATS_")) delete clean[name];
   if (NONCE_PATH.test(clean["TMPDIR"] ?? "")) delete clean["TMPDIR"];
   if (clean["PATH"] !== undefined) {
     clean["PATH"] = clean["PATH"]

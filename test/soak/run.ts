@@ -9,6 +9,7 @@ import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
 import { fileKills } from "./file-kills.ts";
+import { fleetChaos } from "./fleet-chaos.ts";
 import { httpFollowers } from "./http-followers.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
@@ -58,6 +59,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 200],
   syncClones: [syncClones, 60],
+  fleetChaos: [fleetChaos, 400],
   watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],

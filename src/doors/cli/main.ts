@@ -87,6 +87,9 @@ async function dispatch(
     env: io.env,
     workspace: globals.workspace,
     serve: async (workspace, options) => (await import("../http/serve.ts")).serve(workspace, options),
+    async answerFleet(workspace, { tell }) {
+      await (await import("../nats/answer.ts")).answer(workspace, { tell, signal: this.signal, env: io.env });
+    },
     json: globals.json,
     terminal: io.stdout.isTTY === true,
     // Asked for only by operations that end when they are told to; see `start`.

@@ -1,0 +1,87 @@
+/** The engine of many machines: events and registers on NATS JetStream. The connection is made with the first call. */
+import type { BadLine, Cursor, Engine, EngineHealth, ReadOptions, Register, Stored } from "../journal/engine.ts";
+import type { JournalEvent } from "../journal/event.ts";
+import { Hub, type HubSettings } from "./hub.ts";
+import { NatsLog } from "./log.ts";
+import { fleetNames } from "./names.ts";
+import { NatsRegisters } from "./registers.ts";
+
+export interface NatsEngineOptions extends HubSettings {
+  fleet: string;
+  /** Under whose name events go out: that of the host. */
+  origin: string;
+}
+
+interface Opened {
+  hub: Hub;
+  log: NatsLog;
+  registers: NatsRegisters;
+}
+
+export class NatsEngine implements Engine {
+  readonly #options: NatsEngineOptions;
+  #opened: Promise<Opened> | undefined;
+
+  constructor(options: NatsEngineOptions) {
+    this.#options = options;
+  }
+
+  /** One that failed is tried again with the next call. */
+  #open(): Promise<Opened> {
+    this.#opened ??= this.#connect().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  async #connect(): Promise<Opened> {
+    const { fleet, origin, ...settings } = this.#options;
+    const names = fleetNames(fleet);
+    const hub = await Hub.open(settings);
+    try {
+      return { hub, log: await NatsLog.open(hub, names, origin), registers: await NatsRegisters.open(hub, names) };
+    } catch (error) {
+      await hub.close();
+      throw error;
+    }
+  }
+
+  async append(events: readonly JournalEvent[]): Promise<void> {
+    await (await this.#open()).log.append(events);
+  }
+
+  async *read(options?: ReadOptions): AsyncGenerator<Stored | BadLine> {
+    yield* (await this.#open()).log.read(options);
+  }
+
+  async tail(lines: number): Promise<Cursor | undefined> {
+    return await (await this.#open()).log.tail(lines);
+  }
+
+  async holds(cursor: Cursor): Promise<boolean> {
+    return await (await this.#open()).log.holds(cursor);
+  }
+
+  async health(): Promise<EngineHealth> {
+    return await (await this.#open()).log.health();
+  }
+
+  async get<T>(key: string): Promise<Register<T> | undefined> {
+    return await (await this.#open()).registers.get<T>(key);
+  }
+
+  async set(key: string, value: unknown, rev: number): Promise<number | undefined> {
+    return await (await this.#open()).registers.set(key, value, rev);
+  }
+
+  async keys(prefix: string): Promise<string[]> {
+    return await (await this.#open()).registers.keys(prefix);
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await (await opened?.catch(() => undefined))?.hub.close();
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * What this host wrote goes to the hub: the local journal is the outbox, and nothing else is kept. The last message under our name says
+ * where in the journal it came from, so we go on behind it; and a batch is stored only if that message is still the last. So each event
+ * is there once and in order, whoever is killed in between, with two of us at once, and however long the hub was away.
+ */
+import type { Cursor, EventLog } from "../journal/engine.ts";
+import type { JournalEvent } from "../journal/event.ts";
+import { type Hub, isNotFound } from "./hub.ts";
+import type { Names } from "./names.ts";
+import { expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
+
+/** The cursor before the event, in the journal of its host. */
+const AT = "Midwatch-At";
+const BATCH = 500;
+const BATCH_BYTES = 4 << 20;
+/** Of what the server takes for a message this much is left for its headers. */
+const HEADERS_BYTES = 4096;
+
+export interface ForwardOptions {
+  hub: Hub;
+  names: Names;
+  host: string;
+  /** What this machine wrote. */
+  log: EventLog;
+  /** Hides secrets; made anew for each round. */
+  mask(): (event: JournalEvent) => JournalEvent;
+}
+
+interface Place {
+  /** Of the last message under our name; 0 when there is none. */
+  seq: number;
+  after: Cursor | undefined;
+  /** Events behind `after` that are there already. */
+  skip: ReadonlySet<string>;
+}
+
+export class Forwarder {
+  readonly #options: ForwardOptions;
+  readonly #subject: string;
+  #place: Place | undefined;
+
+  constructor(options: ForwardOptions) {
+    this.#options = options;
+    this.#subject = options.names.events.of(options.host);
+  }
+
+  /** Everything that is new now; says how many went out. Throws HUB_AWAY and the like: then call it again. */
+  async round(): Promise<number> {
+    try {
+      for (let sent = 0; ; ) {
+        this.#place ??= await this.#find();
+        const { count, beaten } = await this.#pass(this.#place);
+        sent += count;
+        if (!beaten) return sent;
+        this.#place = undefined; // Another process forwards too: on from where it came to.
+      }
+    } catch (error) {
+      this.#place = undefined; // What was under way may have been stored or not: the hub knows.
+      throw error;
+    }
+  }
+
+  async #pass(place: Place): Promise<{ count: number; beaten: boolean }> {
+    const { log, mask, hub } = this.#options;
+    const hide = mask();
+    const most = (hub.connection.info?.max_payload ?? 1 << 20) - HEADERS_BYTES;
+    let count = 0;
+    let batch: Outgoing[] = [];
+    let bytes = 0;
+    let reached = place.after;
+    const flush = async (): Promise<boolean> => {
+      const seq = await this.#send(batch, place.seq);
+      if (seq === undefined) return false;
+      count += batch.length;
+      [batch, bytes] = [[], 0];
+      Object.assign(place, { seq, after: reached, skip: NOTHING });
+      return true;
+    };
+    for await (const item of log.read({ after: place.after })) {
+      const at = reached;
+      reached = item.next;
+      if (!("event" in item) || place.skip.has(item.event.id)) continue;
+      const payload = this.#payload(hide(item.event), most);
+      if (batch.length === BATCH || bytes + payload.length > BATCH_BYTES) {
+        reached = at;
+        if (!(await flush())) return { count, beaten: true };
+        reached = item.next;
+      }
+      batch.push({ subject: this.#subject, payload, headers: { [AT]: at ?? "" } });
+      bytes += payload.length;
+    }
+    if (batch.length > 0 && !(await flush())) return { count, beaten: true };
+    return { count, beaten: false };
+  }
+
+  #payload(event: JournalEvent, most: number): string {
+    const { host } = this.#options;
+    const payload = JSON.stringify({ ...event, origin: host });
+    if (Buffer.byteLength(payload) <= most) return payload;
+    // The hub takes no message of this size. The whole one stays here.
+    const { v, id, interaction, actor, type, timestamp } = event;
+    const content = `${event.content.slice(0, 1000)} [cut: the rest is on ${host}]`;
+    return JSON.stringify({ v, id, interaction, actor, type, content, timestamp, origin: host, truncated: true });
+  }
+
+  /** The number of the last message; undefined when another was faster. */
+  async #send(batch: readonly Outgoing[], last: number): Promise<number | undefined> {
+    const [first, ...rest] = batch as [Outgoing, ...Outgoing[]];
+    const fenced = { ...first, headers: { ...first.headers, ...expecting(last) } };
+    const { hub } = this.#options;
+    const { result, seq } =
+      rest.length === 0 ? await publish(hub, fenced) : await publishTogether(hub, [fenced, ...rest]);
+    return result === "stored" ? seq : undefined;
+  }
+
+  /** Behind the last event that is there. If our journal does not have it, it is another one: all of it is new but what is there by its id. */
+  async #find(): Promise<Place> {
+    const { hub, names, log } = this.#options;
+    const { stream } = names.events;
+    const last = await hub.ask(({ streams }) => streams.getMessage(stream, { last_by_subj: this.#subject }));
+    if (last === null) return { seq: 0, after: undefined, skip: NOTHING };
+    const after = last.header.get(AT) || undefined;
+    const id = idOf(last.string());
+    if (after === undefined || (await log.holds(after))) {
+      for await (const item of log.read({ after })) {
+        if (!("event" in item)) continue;
+        if (item.event.id !== id) break;
+        return { seq: last.seq, after, skip: new Set([id]) };
+      }
+    }
+    return { seq: last.seq, after: undefined, skip: await this.#idsThere() };
+  }
+
+  async #idsThere(): Promise<Set<string>> {
+    const { hub, names } = this.#options;
+    const ids = new Set<string>();
+    for (let seq = 1; ; ) {
+      let count = 0;
+      const found = await hub.manager.direct.getBatch(names.events.stream, {
+        seq,
+        next_by_subj: this.#subject,
+        batch: BATCH,
+      } as Parameters<typeof hub.manager.direct.getBatch>[1]);
+      try {
+        for await (const message of found) {
+          ids.add(idOf(message.string()));
+          seq = message.seq + 1;
+          count++;
+        }
+      } catch (error) {
+        if (!isNotFound(error)) throw error; // Otherwise there are no more.
+      }
+      if (count === 0) return ids;
+    }
+  }
+}
+const NOTHING: ReadonlySet<string> = new Set();
+
+function idOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { id?: unknown }).id);
+  } catch {
+    return "";
+  }
+}

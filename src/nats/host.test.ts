@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { type HostRecord, parseLabels, place } from "./host.ts";
+import { fleetNames } from "./names.ts";
+
+function host(name: string, more: Partial<HostRecord> = {}): HostRecord {
+  return {
+    ...{ v: 1, host: name, identity: name, since: "", at: "", version: "", labels: {}, cpus: 4, load: 1 },
+    ...{ memory_bytes: 100, memory_free_bytes: 90, disk_free_bytes: 1, running: 0, max_running: 8, full: false },
+    ...{ reachable: true, draining: false },
+    ...more,
+  };
+}
+
+describe("placing an agent", () => {
+  it("takes the least busy of those that fit; what is scarcest counts", () => {
+    const hosts = [host("a", { load: 3 }), host("b", { running: 1 }), host("c", { memory_free_bytes: 5 })];
+    expect(place(hosts, {}).host).toBe("b");
+    expect(place([host("b"), host("a")], {}).host).toBe("a");
+  });
+
+  it("looks at labels, with or without their value", () => {
+    const hosts = [host("a", { labels: parseLabels("zone=eu") }), host("b", { labels: parseLabels("zone=us, gpu") })];
+    expect(place(hosts, { on: ["gpu"] }).host).toBe("b");
+    expect(place(hosts, { on: ["zone=eu"] }).host).toBe("a");
+    expect(() => place(hosts, { on: ["zone=eu", "gpu"] })).toThrow("a: not labelled gpu; b: not labelled zone=eu");
+    expect(() => parseLabels("a b")).toThrow("is not a label");
+  });
+
+  it("says of each why it does not fit", () => {
+    const hosts = [
+      host("a", { reachable: false }),
+      host("b", { draining: true }),
+      host("c", { full: true }),
+      host("d", { running: 8 }),
+    ];
+    expect(() => place(hosts, {})).toThrow(
+      "a: unreachable; b: draining; c: its disk is full; d: as many agents as it may run",
+    );
+    expect(place(hosts, { host: "d" }).host).toBe("d");
+    expect(() => place([], {})).toThrow("there is none");
+  });
+});
+
+it("keys of registers become subjects and come back", () => {
+  const { registers, events } = fleetNames("f");
+  for (const key of ["leases/leader/term-1", "heartbeats/a b.c", "registers/ü=/x"])
+    expect(registers.key(registers.subject(key))).toBe(key);
+  expect(registers.subject("hosts/a")).toBe("$KV.midwatch-f.hosts.a");
+  expect(events.of("a.b")).toMatch(/^midwatch\.f\.ev\.x[0-9a-f]{16}$/);
+  expect(() => fleetNames("A B")).toThrow("cannot be the name");
+});

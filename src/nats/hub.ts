@@ -1,0 +1,292 @@
+/**
+ * The connection of one process to the NATS servers that several machines share. It is checked when it is made: a server before 2.12
+ * ignores what the fence and the batches rest on, without an error, and so is refused. Whether the servers sync to the disk before they
+ * acknowledge is asked too; where they do not, or do not tell, the hub works and says that it is not durable.
+ */
+import { readFileSync } from "node:fs";
+import type { JetStreamManager } from "@nats-io/jetstream";
+import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection } from "@nats-io/transport-node";
+import { MidwatchError } from "../core/errors.ts";
+import { type NatsClient, natsClient } from "./client.ts";
+
+const REQUEST_MS = 5000;
+const VARZ = "$SYS.REQ.SERVER.PING.VARZ";
+const VARZ_MS = 1000;
+const LEAST = [2, 12] as const;
+/** In a cluster each value is kept by three servers; one by itself keeps it alone. */
+const REPLICAS = 3;
+
+export interface HubSettings {
+  /** One or more of `nats://host:port` or `tls://host:port`. */
+  servers: readonly string[];
+  /** Of the process, for people who look at the server. */
+  name: string;
+  /** Under whose name answers come to us: rights are given by it. */
+  inbox?: string | undefined;
+  /** A file with a JWT and its seed, as `nsc` writes it. */
+  creds?: string | undefined;
+  /** A file that holds the seed of an nkey. */
+  nkey?: string | undefined;
+  /** Files: who signed the servers' certificates, and our own. */
+  tls?: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } | undefined;
+  /** Monitoring addresses of the servers, where the system account does not export VARZ. */
+  monitors?: readonly string[] | undefined;
+}
+
+export interface Durability {
+  durable: boolean;
+  problems: string[];
+}
+
+export class Hub {
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  readonly client: NatsClient;
+  readonly replicas: number;
+  readonly #settings: HubSettings;
+  #durability: Promise<Durability> | undefined;
+  #isHere = true;
+
+  private constructor(
+    client: NatsClient,
+    connection: NatsConnection,
+    manager: JetStreamManager,
+    settings: HubSettings,
+  ) {
+    this.client = client;
+    this.connection = connection;
+    this.manager = manager;
+    this.#settings = settings;
+    this.replicas = connection.info?.cluster === undefined ? 1 : REPLICAS;
+    void this.#look();
+  }
+
+  /** Whether there is a connection now. Without one a question fails at once instead of waiting for its time-out. */
+  get isHere(): boolean {
+    return this.#isHere && !this.connection.isClosed();
+  }
+
+  async #look(): Promise<void> {
+    for await (const { type } of this.connection.status()) {
+      if (type === "disconnect" || type === "staleConnection") this.#isHere = false;
+      if (type === "reconnect") this.#isHere = true;
+    }
+  }
+
+  /** Throws BAD_HUB when it can never work, HUB_AWAY when it cannot be reached now. */
+  static async open(settings: HubSettings): Promise<Hub> {
+    const client = await natsClient();
+    let connection: NatsConnection;
+    try {
+      connection = await client.transport.connect(optionsOf(client, settings));
+    } catch (error) {
+      throw refusal(error) ?? away(error, `${settings.servers.join(", ")} cannot be reached`);
+    }
+    try {
+      assertVersion(connection.info?.version ?? "");
+      const manager = await client.jetstream.jetstreamManager(connection, { checkAPI: false, timeout: REQUEST_MS });
+      return new Hub(client, connection, manager, settings);
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  headers(fields: Readonly<Record<string, string>> = {}): MsgHdrs {
+    const made = this.client.transport.headers();
+    for (const [name, value] of Object.entries(fields)) made.set(name, value);
+    return made;
+  }
+
+  async request(
+    subject: string,
+    payload: Uint8Array | string,
+    headers?: MsgHdrs,
+    timeout: number = REQUEST_MS,
+  ): Promise<Msg> {
+    this.#assertHere();
+    try {
+      return await this.connection.request(subject, payload, {
+        timeout,
+        ...(headers === undefined ? {} : { headers }),
+      });
+    } catch (error) {
+      throw refusal(error) ?? away(error, "The hub gives no answer");
+    }
+  }
+
+  /** A call of the manager, with our errors. */
+  async ask<T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    this.#assertHere();
+    try {
+      return await act(this.manager);
+    } catch (error) {
+      throw refusal(error) ?? away(error, "The hub gives no answer");
+    }
+  }
+
+  #assertHere(): void {
+    if (!this.isHere) throw away(undefined, "There is no connection to the hub");
+  }
+
+  /** Asked once: a server cannot change it while it runs. */
+  durability(): Promise<Durability> {
+    this.#durability ??= this.#askDurability();
+    return this.#durability;
+  }
+
+  async #askDurability(): Promise<Durability> {
+    const servers = [...(await this.#varzBySystem()), ...(await varzByHttp(this.#settings.monitors ?? []))];
+    const unsafe = servers.filter(({ jetstream }) => jetstream?.config?.sync_always !== true);
+    if (unsafe.length > 0) {
+      const names = unsafe.map(({ server_name }) => server_name ?? "?").join(", ");
+      const why = "so a power cut takes what it acknowledged: set `sync_interval: always` under `jetstream`.";
+      return {
+        durable: false,
+        problems: [`The hub (${names}) does not sync to the disk before it acknowledges, ${why}`],
+      };
+    }
+    if (servers.length < this.replicas) {
+      const what = "Whether the hub syncs to the disk before it acknowledges is not known";
+      return {
+        durable: false,
+        problems: [`${what}: export VARZ as \`midwatch nats init\` does, or set nats_monitor.`],
+      };
+    }
+    return { durable: true, problems: [] };
+  }
+
+  /** Answers of all servers, where the system account exports the question to ours. */
+  async #varzBySystem(): Promise<Varz[]> {
+    const found: Varz[] = [];
+    try {
+      const answers = await this.connection.requestMany(VARZ, "", {
+        maxWait: VARZ_MS,
+        strategy: "stall",
+        stall: VARZ_MS / 4,
+        maxMessages: this.connection.info?.cluster === undefined ? 1 : 64,
+      });
+      for await (const answer of answers) found.push(answer.json<{ data?: Varz }>().data ?? {});
+    } catch {
+      // Not exported, or not allowed: then nothing is known this way.
+    }
+    return found;
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+}
+
+interface Varz {
+  server_name?: string;
+  jetstream?: { config?: { sync_always?: boolean } };
+}
+
+async function varzByHttp(monitors: readonly string[]): Promise<Varz[]> {
+  const answers = monitors.map(async (url) => {
+    const response = await fetch(new URL("/varz", url), { redirect: "error", signal: AbortSignal.timeout(VARZ_MS) });
+    return (await response.json()) as Varz;
+  });
+  const settled = await Promise.allSettled(answers);
+  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+}
+
+function optionsOf(
+  { transport }: NatsClient,
+  { servers, name, inbox, creds, nkey, tls }: HubSettings,
+): ConnectionOptions {
+  const options: ConnectionOptions = {
+    servers: [...servers],
+    name,
+    ...(inbox === undefined ? {} : { inboxPrefix: inbox }),
+    timeout: REQUEST_MS,
+    // Whoever uses it knows what to do while the hub is away, so it is looked for as long as we live.
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 100,
+    pingInterval: 5000,
+    maxPingOut: 2,
+  };
+  if (creds !== undefined) options.authenticator = transport.credsAuthenticator(read("nats_creds", creds));
+  if (nkey !== undefined) {
+    const seed = Buffer.from(read("nats_nkey", nkey)).toString("utf8").trim();
+    options.authenticator = transport.nkeyAuthenticator(new TextEncoder().encode(seed));
+  }
+  const { ca, cert, key } = tls ?? {};
+  // Once TLS is asked for, a server without it is refused: nobody on the way can talk us out of it.
+  if (ca !== undefined || cert !== undefined || servers.some((server) => server.startsWith("tls:")))
+    options.tls = {
+      ...(ca === undefined ? {} : { caFile: ca }),
+      ...(cert === undefined ? {} : { certFile: cert }),
+      ...(key === undefined ? {} : { keyFile: key }),
+    };
+  return options;
+}
+
+function read(what: string, path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new MidwatchError("BAD_HUB", `The file of ${what} cannot be read.`, {
+      hint: "Check its path and its mode.",
+      cause: error,
+    });
+  }
+}
+
+function assertVersion(version: string): void {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return;
+  throw new MidwatchError("BAD_HUB", `The hub runs nats-server ${version}; midwatch needs 2.12 or newer.`, {
+    hint: "Older ones ignore what keeps a deposed leader from writing. Install a current one: one program, from nats.io or Debian forky.",
+  });
+}
+
+/** Undefined when time may mend it. No message of the server is repeated: it may hold what we sent. */
+function refusal(error: unknown): MidwatchError | undefined {
+  if (error instanceof MidwatchError) return error;
+  const name = error instanceof Error ? error.name : "";
+  if (isDenied(error))
+    return new MidwatchError("BAD_HUB", `The hub does not allow this (${subjectOf(error)}).`, {
+      hint: "A host may write only what is its own; `midwatch nats init` shows the rights that it needs.",
+      cause: error,
+    });
+  if (name === "AuthorizationError" || name === "UserAuthenticationExpiredError")
+    return new MidwatchError("BAD_HUB", "The hub does not know our key.", {
+      hint: "Set nats_nkey or nats_creds to the file of this host, and check that the server has its public key.",
+      cause: error,
+    });
+  return undefined;
+}
+
+function subjectOf(error: unknown): string {
+  const { subject, operation } = (error ?? {}) as { subject?: string; operation?: string };
+  return [operation, subject].filter(Boolean).join(" ") || "permission";
+}
+
+export function away(error: unknown, what: string): MidwatchError {
+  const why = error instanceof Error ? error.name.replace(/Error$/, "").toLowerCase() : "";
+  return new MidwatchError("HUB_AWAY", `${what}${why === "" ? "" : ` (${why})`}.`, {
+    hint: "This machine works on without; what it writes goes to the hub when it is back.",
+    cause: error,
+  });
+}
+
+/** The server's word that no such message exists, or none behind it. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof Error && /message not found|no messages/i.test(error.message);
+}
+
+/** Nobody listens there: the question was heard by no one. */
+export function isUnheard(error: unknown): boolean {
+  const cause = error instanceof MidwatchError ? error.cause : error;
+  return cause instanceof Error && (cause.name === "NoRespondersError" || /no responders/i.test(cause.message));
+}
+
+export function isDenied(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    error.name === "PermissionViolationError" || /permissions violation/i.test(error.message) || isDenied(error.cause)
+  );
+}

@@ -1,0 +1,169 @@
+/** The fleet as one process sees it: who is there, what they last said of their agents, and a way to ask each of them. */
+
+import { MidwatchError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+import { iso } from "../core/time.ts";
+import type { ListRecord, Phase } from "../core/types.ts";
+import type { Stored } from "../journal/engine.ts";
+import { type EventsOptions, Journal } from "../journal/journal.ts";
+import { ask, awayHost, type Line, type Question } from "./ask.ts";
+import type { HostFact, HostRecord } from "./host.ts";
+import { Hub, type HubSettings } from "./hub.ts";
+import { NatsLog } from "./log.ts";
+import { fleetNames, type Names } from "./names.ts";
+import { NatsRegisters } from "./registers.ts";
+
+const PING_MS = 1500;
+
+/** What the answerer itself answers, without an operation. */
+export const PING = "ping";
+
+/** `ls --all-hosts`: an agent with its host. Of a host that gives no answer it is what was last known. */
+export interface FleetRecord extends Omit<ListRecord, "phase"> {
+  host: string;
+  phase: Phase | "unreachable";
+  /** What it was when its host was last heard of; missing while it is reachable. */
+  last_phase?: Phase;
+  /** When that was. */
+  as_of?: string;
+}
+
+/** The register `agents/<host>`. */
+export interface AgentsFact {
+  v: 1;
+  at: string;
+  agents: ListRecord[];
+}
+
+const ENDED: readonly Phase[] = ["drained", "archived", "launch_failed"];
+
+export class FleetLink implements Line, AsyncDisposable {
+  readonly hub: Hub;
+  readonly names: Names;
+  readonly registers: NatsRegisters;
+  readonly #log: NatsLog;
+
+  private constructor(hub: Hub, names: Names, registers: NatsRegisters, log: NatsLog) {
+    this.hub = hub;
+    this.names = names;
+    this.registers = registers;
+    this.#log = log;
+  }
+
+  static async open(settings: HubSettings, fleet: string, host: string): Promise<FleetLink> {
+    const names = fleetNames(fleet);
+    const hub = await Hub.open(settings);
+    try {
+      return new FleetLink(hub, names, await NatsRegisters.open(hub, names), await NatsLog.open(hub, names, host));
+    } catch (error) {
+      await hub.close();
+      throw error;
+    }
+  }
+
+  /** What all hosts wrote, each in its order. */
+  events(options: EventsOptions): AsyncGenerator<Stored> {
+    return new Journal(this.#log).events(options);
+  }
+
+  /** Sorted by name; each is asked whether it is there. */
+  async hosts(): Promise<HostRecord[]> {
+    const keys = await this.registers.keys("hosts/");
+    const drained = new Set((await this.registers.keys("drain/")).map((key) => key.slice("drain/".length)));
+    const found = await Promise.all(keys.map((key) => this.registers.get<HostFact>(key)));
+    const facts = found.flatMap((one) => (one?.value.v === 1 ? [one.value] : []));
+    return await Promise.all(
+      facts.map(async (fact) => ({
+        ...fact,
+        reachable: await this.isThere(fact.host),
+        draining: drained.has(fact.host),
+      })),
+    );
+  }
+
+  async isThere(host: string): Promise<boolean> {
+    return (await this.identity(host)) !== undefined;
+  }
+
+  /** Which workspace answers under this name. */
+  async identity(host: string): Promise<string | undefined> {
+    try {
+      const told = await ask(this, host, { operation: PING, input: {}, changes: false }, PING_MS);
+      return String((told as { identity?: unknown }).identity);
+    } catch (error) {
+      if (error instanceof MidwatchError && error.code === "HOST_AWAY") return undefined;
+      throw error;
+    }
+  }
+
+  /** A name, or a beginning that only one has. */
+  async find(text: string): Promise<string> {
+    const names = (await this.registers.keys("hosts/")).map((key) => key.slice("hosts/".length));
+    if (names.includes(text)) return text;
+    const [only, ...more] = names.filter((name) => name.startsWith(text));
+    if (only !== undefined && more.length === 0) return only;
+    const near = nearest(text, names);
+    throw new MidwatchError("NOT_FOUND_HOST", `There is no host ${JSON.stringify(text)} in this fleet.`, {
+      hint: near === undefined ? "`midwatch hosts` lists them." : `Did you mean ${near}?`,
+    });
+  }
+
+  async ask(host: string, question: Question, timeoutMs?: number): Promise<unknown> {
+    return await ask(this, host, question, timeoutMs);
+  }
+
+  async drain(host: string, on: boolean): Promise<void> {
+    const key = `drain/${host}`;
+    const found = await this.registers.get(key);
+    if (on && found === undefined) await this.registers.set(key, { v: 1, since: iso() }, 0);
+    if (!on && found !== undefined) await this.registers.set(key, null, found.rev);
+  }
+
+  /** The agents of all hosts. */
+  async list(all: boolean): Promise<FleetRecord[]> {
+    const keys = await this.registers.keys("hosts/");
+    const hosts = keys.map((key) => key.slice("hosts/".length));
+    return (await Promise.all(hosts.map((host) => this.#listOf(host, all)))).flat();
+  }
+
+  async #listOf(host: string, all: boolean): Promise<FleetRecord[]> {
+    try {
+      const answer = await this.ask(
+        host,
+        { operation: "ls", input: { json: true, fields: { all } }, changes: false },
+        PING_MS * 2,
+      );
+      return (answer as { items: ListRecord[] }).items.map((record) => ({ ...record, host }));
+    } catch (error) {
+      if (!(error instanceof MidwatchError && error.code === "HOST_AWAY")) throw error;
+      return await this.lastKnown(host);
+    }
+  }
+
+  /** What a host said last of its agents. Those that lived then are neither lost nor ended: nobody knows. */
+  async lastKnown(host: string): Promise<FleetRecord[]> {
+    const fact = (await this.registers.get<AgentsFact>(`agents/${host}`))?.value;
+    if (fact === undefined) return [];
+    return fact.agents.map((record) =>
+      ENDED.includes(record.phase)
+        ? { ...record, host }
+        : { ...record, host, phase: "unreachable" as const, last_phase: record.phase, as_of: fact.at },
+    );
+  }
+
+  /** For `show` of an agent whose host is away. */
+  async lastKnownOf(host: string, agent: string): Promise<FleetRecord> {
+    const found = (await this.lastKnown(host)).filter((record) => record.agent.startsWith(agent));
+    const [only, ...more] = found;
+    if (only !== undefined && more.length === 0) return only;
+    throw awayHost(host, "it gives no answer, and no such agent is known of it");
+  }
+
+  async close(): Promise<void> {
+    await this.hub.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

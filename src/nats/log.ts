@@ -1,0 +1,260 @@
+/**
+ * The journal of a fleet as a stream of NATS. An id is stored once within the server's window of ten minutes; what belongs together goes
+ * as one atomic batch, which costs one sync. What a leader writes carries the place of its election, and the server refuses it when
+ * another was elected since: the fence is where the event is stored.
+ *
+ * Readers keep no consumer on the server that could die or be forgotten: they ask for the end of the stream, then for what lies before it.
+ * A subscription only wakes them.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { StreamInfo } from "@nats-io/jetstream";
+import { MidwatchError } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
+import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "../journal/engine.ts";
+import { type JournalEvent, readEvent } from "../journal/event.ts";
+import { ELECTION, LEADER } from "../journal/term.ts";
+import { away, type Hub, isNotFound } from "./hub.ts";
+import type { Names } from "./names.ts";
+import { expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
+import { ensureStream } from "./stream.ts";
+import { Wake } from "./wake.ts";
+
+const BATCH = 500;
+const BATCH_BYTES = 4 << 20;
+const READ_BYTES = 8 << 20;
+/** A copy may lag behind the leader that told us the end. */
+const LAG_MS = 5000;
+const POLL_MS = 1000;
+const WINDOW_NS = 600e9;
+const NEVER = new AbortController().signal;
+
+interface Place {
+  /** Of the stream: one that was made anew has another. */
+  mark: string;
+  seq: number;
+}
+
+export class NatsLog implements EventLog {
+  readonly #hub: Hub;
+  readonly #names: Names["events"];
+  readonly #origin: string;
+  /** Where the elections lie in whose terms we write. */
+  readonly #elections = new Map<string, number>();
+
+  private constructor(hub: Hub, names: Names["events"], origin: string) {
+    this.#hub = hub;
+    this.#names = names;
+    this.#origin = origin;
+  }
+
+  static async open(hub: Hub, names: Names, origin: string): Promise<NatsLog> {
+    const { stream: name, subjects } = names.events;
+    const { RetentionPolicy, StorageType } = hub.client.jetstream;
+    await ensureStream(hub, {
+      name,
+      subjects,
+      retention: RetentionPolicy.Limits,
+      storage: StorageType.File,
+      duplicate_window: WINDOW_NS,
+      allow_atomic: true,
+      allow_direct: true,
+      deny_delete: true,
+      deny_purge: true,
+    });
+    return new NatsLog(hub, names.events, origin);
+  }
+
+  async append(events: readonly JournalEvent[]): Promise<void> {
+    for (const part of parts(events)) {
+      const [first] = part as [JournalEvent];
+      if (first.type === ELECTION && first.term !== undefined) await this.#elect(first, first.term);
+      else if (first.term !== undefined) await this.#store(part, await this.#fence(first, first.term));
+      else await this.#store(part, {});
+    }
+  }
+
+  async #store(events: readonly JournalEvent[], headers: Record<string, string>): Promise<void> {
+    const subject = this.#names.of(this.#origin);
+    const messages: Outgoing[] = events.map((event) => ({ subject, payload: JSON.stringify(event), id: event.id }));
+    const [first, ...rest] = messages as [Outgoing];
+    const together = [{ ...first, headers }, ...rest];
+    const { result } =
+      messages.length === 1
+        ? await publish(this.#hub, together[0] as Outgoing)
+        : await publishTogether(this.#hub, together);
+    if (result === "conflict") throw deposed();
+    // Of a batch nothing was stored: one after the other, what is there already is passed over.
+    if (result === "duplicate" && messages.length > 1)
+      for (const message of messages)
+        if ((await publish(this.#hub, { ...message, headers })).result === "conflict") throw deposed();
+  }
+
+  /** Behind the election before it, and behind no other: two at once cannot both be the last. */
+  async #elect(event: JournalEvent, term: number): Promise<void> {
+    const subject = this.#names.leader(roleOf(event));
+    const before = await this.#lastElection(subject);
+    let seq = before?.event.id === event.id ? before.seq : 0;
+    if (seq === 0) {
+      if (before !== undefined && (before.event.term ?? 0) >= term) throw deposed();
+      const headers = expecting(before?.seq ?? 0);
+      const stored = await publish(this.#hub, { subject, payload: JSON.stringify(event), headers });
+      if (stored.result === "conflict") throw deposed();
+      seq = stored.seq;
+    }
+    this.#elections.set(`${subject} ${term}`, seq);
+  }
+
+  async #fence(event: JournalEvent, term: number): Promise<Record<string, string>> {
+    const subject = this.#names.leader(roleOf(event));
+    const key = `${subject} ${term}`;
+    let seq = this.#elections.get(key);
+    if (seq === undefined) {
+      const last = await this.#lastElection(subject);
+      if (last?.event.term !== term) throw deposed();
+      seq = last.seq;
+      this.#elections.set(key, seq);
+    }
+    return expecting(seq, subject);
+  }
+
+  async #lastElection(subject: string): Promise<{ event: JournalEvent; seq: number } | undefined> {
+    const { stream } = this.#names;
+    const found = await this.#hub.ask(({ streams }) => streams.getMessage(stream, { last_by_subj: subject }));
+    if (found === null) return undefined;
+    const { event } = readEvent(found.data, found.seq);
+    return event && { event, seq: found.seq };
+  }
+
+  async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
+    using wake = follow ? new Wake(this.#hub.connection, this.#names.subjects, signal) : undefined;
+    let place = after === undefined ? undefined : parse(after);
+    if (after !== undefined && place === undefined)
+      throw new MidwatchError("USAGE", `${quote(after)} is not a cursor of this journal.`, {
+        hint: "A cursor is what an earlier read gave.",
+      });
+    for (;;) {
+      const { mark, first, last } = await this.#ends();
+      if (place?.mark !== mark || place.seq > last) place = { mark, seq: 0 };
+      place.seq = Math.max(place.seq, first - 1);
+      while (place.seq < last && !signal.aborted) {
+        for (const { seq, data } of await this.#batch(place.seq + 1, last, signal)) {
+          place.seq = seq;
+          yield itemOf(data, seq, format(place));
+          if (signal.aborted) return;
+        }
+      }
+      if (wake === undefined || signal.aborted) return;
+      await wake.wait(POLL_MS);
+      if (signal.aborted) return;
+    }
+  }
+
+  /** At least one, from `seq` on. */
+  async #batch(seq: number, last: number, signal: AbortSignal): Promise<{ seq: number; data: Uint8Array }[]> {
+    const until = performance.now() + LAG_MS;
+    for (;;) {
+      const found: { seq: number; data: Uint8Array }[] = [];
+      try {
+        const answers = await this.#hub.manager.direct.getBatch(this.#names.stream, {
+          seq,
+          batch: Math.min(BATCH, last - seq + 1),
+          max_bytes: READ_BYTES,
+        });
+        for await (const { seq: at, data } of answers) found.push({ seq: at, data });
+      } catch (error) {
+        if (!isNotFound(error) && performance.now() > until) throw away(error, "The hub does not give what it holds");
+      }
+      if (found.length > 0 || signal.aborted) return found;
+      if (performance.now() > until) throw away(undefined, `The hub does not give message ${seq}`);
+      await sleep(20);
+    }
+  }
+
+  async #ends(): Promise<{ mark: string; first: number; last: number }> {
+    const info = await this.#info();
+    return { mark: markOf(info), first: info.state.first_seq, last: info.state.last_seq };
+  }
+
+  #info(): Promise<StreamInfo> {
+    return this.#hub.ask(({ streams }) => streams.info(this.#names.stream));
+  }
+
+  async tail(lines: number): Promise<Cursor | undefined> {
+    const { mark, first, last } = await this.#ends();
+    const seq = last - lines;
+    return seq < first ? undefined : format({ mark, seq });
+  }
+
+  async holds(cursor: Cursor): Promise<boolean> {
+    const place = parse(cursor);
+    if (place === undefined) return false;
+    const { mark, first, last } = await this.#ends();
+    return place.mark === mark && place.seq <= last && place.seq >= first - 1;
+  }
+
+  async health(): Promise<EngineHealth> {
+    try {
+      const { config, cluster } = await this.#info();
+      const late = (cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline === true);
+      const problems = late.map(({ name }) => `The copy of the journal on ${name} is behind or away.`);
+      const { durable, problems: more } = await this.#hub.durability();
+      const few =
+        config.num_replicas < this.#hub.replicas ? ["The journal has fewer copies than the cluster allows."] : [];
+      return { engine: "nats", durable, problems: [...more, ...few, ...problems] };
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+      return { engine: "nats", durable: false, problems: [error.message] };
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#elections.clear();
+  }
+}
+
+function roleOf(event: JournalEvent): string {
+  return typeof event["role"] === "string" ? event["role"] : LEADER;
+}
+
+/** Whoever was elected since may write; nothing of ours was stored. */
+function deposed(): MidwatchError {
+  return new MidwatchError("REFUSED_TERM", "Another leader was elected: what this one wrote is refused.", {
+    hint: "Nothing is to be done; the new leader goes on.",
+  });
+}
+
+/** In order, each small enough for one batch, and of one term. */
+function* parts(events: readonly JournalEvent[]): Generator<JournalEvent[]> {
+  let [part, bytes]: [JournalEvent[], number] = [[], 0];
+  for (const event of events) {
+    const size = event.content.length + 1024;
+    const fits =
+      part[0] === undefined || (part[0].term === event.term && part[0].type !== ELECTION && event.type !== ELECTION);
+    if (!fits || part.length === BATCH || bytes + size > BATCH_BYTES) {
+      if (part.length > 0) yield part;
+      [part, bytes] = [[], 0];
+    }
+    part.push(event);
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
+}
+
+function itemOf(data: Uint8Array, seq: number, next: Cursor): Stored | BadLine {
+  const { event, reason } = readEvent(data, seq);
+  if (event !== undefined) return { event, seq, next };
+  return { bad: { line: null, seq, reason, length: data.length, bytes: data }, next };
+}
+
+function markOf({ created }: StreamInfo): string {
+  return Date.parse(String(created)).toString(36);
+}
+
+function format({ mark, seq }: Place): Cursor {
+  return `${mark}-${seq}`;
+}
+
+function parse(cursor: Cursor): Place | undefined {
+  const [, mark, seq] = /^([0-9a-z]{1,12})-(\d{1,15})$/.exec(cursor) ?? [];
+  return mark === undefined ? undefined : { mark, seq: Number(seq) };
+}

@@ -1,0 +1,78 @@
+/** Publishing with an answer: one message, or several that the server stores together or not at all. */
+import { randomBytes } from "node:crypto";
+import { MidwatchError } from "../core/errors.ts";
+import type { Hub } from "./hub.ts";
+
+export interface Outgoing {
+  subject: string;
+  payload: string;
+  /** The server stores an id once, within its window. */
+  id?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** `stored`; `conflict`: the expected last sequence was another; `duplicate`: an id of it was stored before, so nothing was stored. */
+export interface Published {
+  result: "stored" | "conflict" | "duplicate";
+  /** Of the last message. */
+  seq: number;
+}
+
+interface Answer {
+  seq?: number;
+  duplicate?: boolean;
+  error?: { code: number; err_code: number; description: string };
+}
+
+const CONFLICT = 10071;
+const DUPLICATE_IN_BATCH = 10201;
+const TOO_LONG = 10054;
+/** No room: of the account, of the stream, of the disk. */
+const FULL: readonly number[] = [10002, 10023, 10028, 10047, 10077];
+
+/** What the last message of a subject has to be, or nothing is stored. 0: there is none. */
+export function expecting(seq: number, subject?: string): Record<string, string> {
+  return {
+    "Nats-Expected-Last-Subject-Sequence": String(seq),
+    ...(subject === undefined ? {} : { "Nats-Expected-Last-Subject-Sequence-Subject": subject }),
+  };
+}
+
+export async function publish(hub: Hub, { subject, payload, id, headers }: Outgoing): Promise<Published> {
+  const all = hub.headers({ ...(id === undefined ? {} : { "Nats-Msg-Id": id }), ...headers });
+  return read((await hub.request(subject, payload, all)).json<Answer>());
+}
+
+export async function publishTogether(hub: Hub, messages: readonly Outgoing[]): Promise<Published> {
+  const batch = randomBytes(9).toString("base64url");
+  const headersOf = ({ id, headers }: Outgoing, n: number): Record<string, string> => ({
+    ...(id === undefined ? {} : { "Nats-Msg-Id": id }),
+    ...headers,
+    "Nats-Batch-Id": batch,
+    "Nats-Batch-Sequence": String(n),
+  });
+  const last = messages.at(-1);
+  if (last === undefined) return { result: "stored", seq: 0 };
+  messages.slice(0, -1).forEach((message, i) => {
+    hub.connection.publish(message.subject, message.payload, { headers: hub.headers(headersOf(message, i + 1)) });
+  });
+  const commit = hub.headers({ ...headersOf(last, messages.length), "Nats-Batch-Commit": "1" });
+  return read((await hub.request(last.subject, last.payload, commit)).json<Answer>());
+}
+
+function read({ error, seq = 0, duplicate = false }: Answer): Published {
+  if (error === undefined) return { result: duplicate ? "duplicate" : "stored", seq };
+  if (error.err_code === CONFLICT) return { result: "conflict", seq: 0 };
+  if (error.err_code === DUPLICATE_IN_BATCH) return { result: "duplicate", seq: 0 };
+  if (error.err_code === TOO_LONG)
+    throw new MidwatchError("TOO_LARGE", "The hub does not take a message of this size.", {
+      hint: "Raise `max_payload` of the server to 8MB.",
+    });
+  if (FULL.includes(error.err_code))
+    throw new MidwatchError("DISK_FULL", `The hub has no room: ${error.description}.`, {
+      hint: "Give its JetStream more room (max_file_store), or take old messages out.",
+    });
+  throw new MidwatchError("HUB_AWAY", `The hub did not store it: ${error.description}.`, {
+    hint: "Try again; what carries the same id is stored once.",
+  });
+}

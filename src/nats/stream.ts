@@ -1,0 +1,45 @@
+/** A stream as we need it. Older servers leave out what they do not know, and somebody may have made another one: so it is compared. */
+import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
+import { MidwatchError } from "../core/errors.ts";
+import { type Hub, isDenied } from "./hub.ts";
+
+const NOT_FOUND = 10059;
+
+export type Wanted = Partial<StreamConfig> & Pick<StreamConfig, "name" | "subjects">;
+
+/** A host may not make it: people do, by asking anything of the fleet. */
+async function made({ manager }: Hub, asked: Wanted): Promise<StreamInfo> {
+  try {
+    return await manager.streams.add({ ...asked }); // It writes into what it is given.
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    throw new MidwatchError("BAD_HUB", `The hub has no stream ${asked.name} yet, and this host may not make it.`, {
+      hint: "`midwatch hosts` with the key of people makes it, once.",
+      cause: error,
+    });
+  }
+}
+
+/** Made unless it is there. Throws BAD_HUB when it is not what was asked for. */
+export async function ensureStream(hub: Hub, wanted: Wanted): Promise<StreamInfo> {
+  const asked: Wanted = { ...wanted, num_replicas: hub.replicas };
+  const info = await hub.ask(async ({ streams }) => {
+    try {
+      return await streams.info(wanted.name);
+    } catch (error) {
+      if ((error as { code?: number }).code !== NOT_FOUND) throw error;
+      return await made(hub, asked);
+    }
+  });
+  const given: Record<string, unknown> = { ...info.config };
+  const different = Object.entries(asked).filter(
+    ([field, value]) => JSON.stringify(given[field] ?? false) !== JSON.stringify(value),
+  );
+  if (different.length === 0) return info;
+  const fields = different.map(
+    ([field, value]) => `${field} is ${JSON.stringify(given[field])}, not ${JSON.stringify(value)}`,
+  );
+  throw new MidwatchError("BAD_HUB", `The stream ${wanted.name} is not as it has to be: ${fields.join(", ")}.`, {
+    hint: "Choose another name for the fleet (nats_fleet), or let midwatch make the stream.",
+  });
+}

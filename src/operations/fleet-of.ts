@@ -1,0 +1,27 @@
+/** The fleet of a call: the hub that the workspace or the environment names. Only people ask other hosts; agents ask their own. */
+import { dirname } from "node:path";
+import { loadConfig } from "../core/config.ts";
+import { MidwatchError } from "../core/errors.ts";
+import { type FleetLink, openFleet, type Workspace } from "../fleet.ts";
+import { workspaceOf } from "./open.ts";
+import type { Context } from "./operation.ts";
+
+export async function fleetOf(context: Context): Promise<FleetLink> {
+  const workspace = ownWorkspace(context);
+  const agent = workspace === undefined ? context.env["MIDWATCH_AGENT"] : workspace.caller().agent;
+  if (agent !== undefined)
+    throw new MidwatchError("REFUSED_RIGHT", "An agent may not ask other hosts of the fleet.", {
+      hint: "Send a message to a person, or to an agent of your task: `midwatch send`.",
+    });
+  const config = workspace?.config ?? loadConfig({ env: context.env });
+  return await openFleet(config, workspace === undefined ? context.cwd : dirname(workspace.root), workspace);
+}
+
+function ownWorkspace(context: Context): Workspace | undefined {
+  try {
+    return workspaceOf(context);
+  } catch (error) {
+    if (error instanceof MidwatchError && error.code === "NOT_FOUND_WORKSPACE") return undefined;
+    throw error;
+  }
+}
