@@ -2,7 +2,7 @@
    What macOS lacks, and what follows:
    - no subreaper and no cgroup: a run's orphans go to launchd and are searched for, so that no more than "scan" is ever claimed;
    - no pidfd: between the check of who a process is and the signal there is a moment in which its number could be reused;
-   - the environment of Apple's own programs (/bin/sh, ...) is hidden: those are found by parent and session only;
+   - the environment of restricted programs is hidden, Apple's own (/bin/sh, ...) first of all: those are found by parent and session only;
    - start times are of the wall clock: they tell processes apart, but "earlier" means nothing when the clock was set;
    - no file leases: whether a file has a writer is not known;
    - no names of deleted files: a log that is deleted while no keeper runs is lost. */

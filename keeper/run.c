@@ -44,6 +44,7 @@ static void reap(Run *run) {
     int status;
     info.si_pid = 0;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 || !info.si_pid) return;
+    if (info.si_code == CLD_STOPPED) return; /* macOS tells of these too, unasked */
     if (run->scans && info.si_pid == run->main.pid) members_collect(run, true); /* what it leaves, while its session is surely its own */
     pid_t pid = wait4(info.si_pid, &status, WNOHANG | __WALL, &use);
     if (pid <= 0) return;
