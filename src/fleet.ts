@@ -105,6 +105,7 @@ export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
 export type { LogItem, LogOptions } from "./agent/read.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
 export type { RunRecord } from "./agent/run-record.ts";
+export { readShipped } from "./agent/ship-logs.ts";
 export type { WaitOptions } from "./agent/wait.ts";
 export type { Activity } from "./drivers/index.ts";
 export type { Stored } from "./journal/engine.ts";

@@ -17,6 +17,7 @@ import type { HubSettings } from "../nats/hub.ts";
 import { type AgentsFact, FleetLink, PING } from "../nats/link.ts";
 import type { Context } from "./context.ts";
 import { list } from "./list.ts";
+import { LogShipper } from "./ship-logs.ts";
 import { maskOutgoing } from "./sync.ts";
 
 export interface JoinCall {
@@ -27,6 +28,7 @@ export interface JoinCall {
 const REST_MS = 2000;
 const REST_MOST_MS = 30_000;
 const FORGET_MS = 600_000;
+const SHIP_MS = 5000;
 
 /** Neither a password in an address nor a key in the configuration: both would be told. */
 export function hubSettings(config: Config, folder: string, name: string): HubSettings {
@@ -77,9 +79,15 @@ function identityOf(root: string): string {
   return createHash("sha256").update(`${hostname()}\0${root}`).digest("hex").slice(0, 16);
 }
 
-function openLink(context: Context, host: string): Promise<FleetLink> {
+/** As a host: whoever may ask it may run commands here. */
+async function openLink(context: Context, host: string): Promise<FleetLink> {
   const { config, layout } = context;
-  return FleetLink.open(hubSettings(config, resolve(layout.root, ".."), host), config.nats_fleet, host);
+  const link = await FleetLink.open(hubSettings(config, resolve(layout.root, ".."), host), config.nats_fleet, host);
+  if (!link.hub.isOpenToAll) return link;
+  await link.close();
+  throw new MidwatchError("BAD_HUB", "The hub asks nobody for a key: anybody who reaches it could run commands here.", {
+    hint: "`midwatch nats init HOST...` writes a configuration with a key for each host.",
+  });
 }
 
 /** For the loop of `up`: each call forwards what is new and, when it is time, tells how we are. Errors stay here; they are told once. */
@@ -118,7 +126,9 @@ class Host {
   readonly link: FleetLink;
   readonly #context: Context;
   readonly #forwarder: Forwarder;
+  readonly #shipper: LogShipper;
   readonly #since = iso();
+  #shipped = Number.NEGATIVE_INFINITY;
   #told = Number.NEGATIVE_INFINITY;
   #forgot = Number.NEGATIVE_INFINITY;
   #agents = "";
@@ -128,6 +138,7 @@ class Host {
     this.name = name;
     this.link = link;
     const { own } = context;
+    this.#shipper = new LogShipper(context, link, name);
     this.#forwarder = new Forwarder({
       hub: link.hub,
       names: link.names,
@@ -155,6 +166,10 @@ class Host {
     if (now - this.#told < this.#context.config.leader_ttl / 4) return;
     await this.#tell();
     this.#told = now;
+    if (this.#context.config.nats_logs === "archived" && now - this.#shipped >= SHIP_MS) {
+      await this.#shipper.round();
+      this.#shipped = now;
+    }
     if (now - this.#forgot < FORGET_MS) return;
     await forgetClaims(this.link.registers, this.name);
     this.#forgot = now;

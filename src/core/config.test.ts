@@ -62,6 +62,7 @@ describe("config", () => {
       nats_cert: "",
       nats_key: "",
       nats_monitor: "",
+      nats_logs: "off",
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",

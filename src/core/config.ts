@@ -63,6 +63,7 @@ export interface Config {
   readonly nats_cert: string;
   readonly nats_key: string;
   readonly nats_monitor: string;
+  readonly nats_logs: "off" | "archived";
 }
 
 export type ConfigKey = keyof Config;
@@ -223,6 +224,11 @@ export const CONFIG_FIELDS: Readonly<Record<ConfigKey, Field>> = {
     kind: "text",
     default: "",
     about: "Monitoring addresses of the hub's servers, by commas, where they do not tell by themselves how they sync",
+  },
+  nats_logs: {
+    kind: ["off", "archived"],
+    default: "off",
+    about: "Whether logs go to the hub when they are archived, as they are, to be read while this host is away",
   },
 };
 

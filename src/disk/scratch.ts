@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskFault } from "./fault.ts";
@@ -21,4 +21,27 @@ export async function withScratch<T>(
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+export interface ScratchFile extends Disposable {
+  path: string;
+}
+
+/** What a stream gives, as a file of this name; gone when it is disposed of. */
+export async function scratchFile(data: AsyncIterable<Uint8Array>, name: string): Promise<ScratchFile> {
+  const folder = mkdtempSync(join(tmpdir(), "midwatch-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  const path = join(folder, name);
+  try {
+    const fd = openSync(path, "wx", 0o600);
+    try {
+      for await (const part of data) for (let at = 0; at < part.length; ) at += writeSync(fd, part, at);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    remove();
+    throw diskFault(error, path);
+  }
+  return { path, [Symbol.dispose]: remove };
 }

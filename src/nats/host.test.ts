@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type HostRecord, parseLabels, place } from "./host.ts";
+import { isLoopback } from "./hub.ts";
 import { fleetNames } from "./names.ts";
 
 function host(name: string, more: Partial<HostRecord> = {}): HostRecord {
@@ -48,4 +49,18 @@ it("keys of registers become subjects and come back", () => {
   expect(registers.subject("hosts/a")).toBe("$KV.midwatch-f.hosts.a");
   expect(events.of("a.b")).toMatch(/^midwatch\.f\.ev\.x[0-9a-f]{16}$/);
   expect(() => fleetNames("A B")).toThrow("cannot be the name");
+});
+
+it("knows which servers only this machine reaches", () => {
+  for (const server of ["nats://127.0.0.1:4222", "localhost:4222", "tls://[::1]:4222", "nats://127.1.2.3"])
+    expect([server, isLoopback(server)]).toEqual([server, true]);
+  for (const server of [
+    "nats://hub:4222",
+    "10.0.0.1",
+    "nats://127.0.0.1.example.com",
+    "nats://localhost.example.com",
+    "::",
+    "",
+  ])
+    expect([server, isLoopback(server)]).toEqual([server, false]);
 });

@@ -46,6 +46,8 @@ export class Hub {
   readonly #settings: HubSettings;
   #durability: Promise<Durability> | undefined;
   #isHere = true;
+  /** Those who wait for an answer; none comes once the connection is gone. */
+  readonly #waiting = new Set<(error: MidwatchError) => void>();
 
   private constructor(
     client: NatsClient,
@@ -68,8 +70,12 @@ export class Hub {
 
   async #look(): Promise<void> {
     for await (const { type } of this.connection.status()) {
-      if (type === "disconnect" || type === "staleConnection") this.#isHere = false;
-      if (type === "reconnect") this.#isHere = true;
+      if (type === "disconnect" || type === "staleConnection") {
+        this.#isHere = false;
+        for (const give of this.#waiting) give(away(undefined, "The connection to the hub broke"));
+      }
+      // The servers of a cluster may differ: one that is too old is as good as none.
+      if (type === "reconnect") this.#isHere = isCurrent(this.connection.info?.version ?? "");
     }
   }
 
@@ -92,6 +98,12 @@ export class Hub {
     }
   }
 
+  /** Whoever can reach it may ask our hosts for anything: it asks nobody for a key, and more than this machine can reach it. */
+  get isOpenToAll(): boolean {
+    const { auth_required, tls_verify } = this.connection.info ?? {};
+    return auth_required !== true && tls_verify !== true && !this.#settings.servers.every(isLoopback);
+  }
+
   headers(fields: Readonly<Record<string, string>> = {}): MsgHdrs {
     const made = this.client.transport.headers();
     for (const [name, value] of Object.entries(fields)) made.set(name, value);
@@ -104,24 +116,25 @@ export class Hub {
     headers?: MsgHdrs,
     timeout: number = REQUEST_MS,
   ): Promise<Msg> {
-    this.#assertHere();
-    try {
-      return await this.connection.request(subject, payload, {
-        timeout,
-        ...(headers === undefined ? {} : { headers }),
-      });
-    } catch (error) {
-      throw refusal(error) ?? away(error, "The hub gives no answer");
-    }
+    const options = { timeout, ...(headers === undefined ? {} : { headers }) };
+    return await this.#answered(() => this.connection.request(subject, payload, options));
   }
 
   /** A call of the manager, with our errors. */
   async ask<T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    return await this.#answered(() => act(this.manager));
+  }
+
+  async #answered<T>(act: () => Promise<T>): Promise<T> {
     this.#assertHere();
+    const { promise: lost, reject } = Promise.withResolvers<never>();
+    this.#waiting.add(reject);
     try {
-      return await act(this.manager);
+      return await Promise.race([act(), lost]);
     } catch (error) {
       throw refusal(error) ?? away(error, "The hub gives no answer");
+    } finally {
+      this.#waiting.delete(reject);
     }
   }
 
@@ -176,6 +189,12 @@ export class Hub {
   async close(): Promise<void> {
     await this.connection.close();
   }
+}
+
+export function isLoopback(server: string): boolean {
+  const text = server.includes("://") ? server.replace(/^\w+:/, "http:") : `http://${server}`;
+  const host = URL.canParse(text) ? new URL(text).hostname : "";
+  return host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
 }
 
 interface Varz {
@@ -235,9 +254,13 @@ function read(what: string, path: string): Uint8Array {
   }
 }
 
-function assertVersion(version: string): void {
+function isCurrent(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return;
+  return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
+}
+
+function assertVersion(version: string): void {
+  if (isCurrent(version)) return;
   throw new MidwatchError("BAD_HUB", `The hub runs nats-server ${version}; midwatch needs 2.12 or newer.`, {
     hint: "Older ones ignore what keeps a deposed leader from writing. Install a current one: one program, from nats.io or Debian forky.",
   });
@@ -261,8 +284,9 @@ function refusal(error: unknown): MidwatchError | undefined {
 }
 
 function subjectOf(error: unknown): string {
-  const { subject, operation } = (error ?? {}) as { subject?: string; operation?: string };
-  return [operation, subject].filter(Boolean).join(" ") || "permission";
+  if (!(error instanceof Error)) return "permission";
+  const { subject, operation } = error as { subject?: string; operation?: string };
+  return subject === undefined ? subjectOf(error.cause) : `${operation ?? "use"} ${subject}`;
 }
 
 export function away(error: unknown, what: string): MidwatchError {

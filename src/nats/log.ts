@@ -194,13 +194,11 @@ export class NatsLog implements EventLog {
 
   async health(): Promise<EngineHealth> {
     try {
-      const { config, cluster } = await this.#info();
+      const { cluster } = await this.#info();
       const late = (cluster?.replicas ?? []).filter(({ current, offline }) => !current || offline === true);
       const problems = late.map(({ name }) => `The copy of the journal on ${name} is behind or away.`);
       const { durable, problems: more } = await this.#hub.durability();
-      const few =
-        config.num_replicas < this.#hub.replicas ? ["The journal has fewer copies than the cluster allows."] : [];
-      return { engine: "nats", durable, problems: [...more, ...few, ...problems] };
+      return { engine: "nats", durable, problems: [...more, ...problems] };
     } catch (error) {
       if (!(error instanceof MidwatchError)) throw error;
       return { engine: "nats", durable: false, problems: [error.message] };

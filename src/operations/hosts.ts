@@ -7,7 +7,8 @@ import { age, paint, table } from "./render.ts";
 export const hosts: Operation = operation({
   name: "hosts",
   summary: "List the hosts of the fleet, and whether they answer",
-  details: "A host is a workspace whose `midwatch up` joined the hub (docs/scale.md). Each is asked now.",
+  details:
+    "A host is a workspace whose `midwatch up` joined the hub (docs/scale.md). Each is asked now; exit 1 when one does not answer.",
   positionals: [],
   input: z.strictObject({}),
   changes: false,

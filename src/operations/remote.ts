@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
-import { type FleetLink, type FleetRecord, type Page, place } from "../fleet.ts";
+import { type FleetLink, type FleetRecord, type Page, place, readShipped } from "../fleet.ts";
 import { fleetOf } from "./fleet-of.ts";
 import type { Context, Operation } from "./operation.ts";
 
@@ -88,7 +88,7 @@ async function elsewhere(
     const host = operation.name === "run" ? place(await fleet.hosts(), { host: named, on }).host : (named as string);
     if (operation.name === "logs") {
       held = true;
-      return closing(fleet, logs(context, fleet, host, input));
+      return closing(fleet, logsOrCopy(context, fleet, host, input));
     }
     return await ask(fleet, host, operation, input, context.json);
   } finally {
@@ -104,8 +104,14 @@ async function ask(
   json: boolean,
 ): Promise<unknown> {
   const question = { operation: operation.name, input: { json, fields: plain(input) }, changes: operation.changes };
+  // What is typed next needs the host's name before that of the agent.
+  const named = (item: unknown): unknown => {
+    const record = item as { agent: string };
+    return json ? { ...record, host } : { ...record, agent: `${host}/${record.agent}` };
+  };
   try {
-    return arrived((await fleet.ask(host, question)) as Travelled, host, operation.name);
+    const answer = (await fleet.ask(host, question)) as Travelled;
+    return arrived(answer, operation.name === "run" ? named : (item) => item);
   } catch (error) {
     const away = error instanceof MidwatchError && error.code === "HOST_AWAY";
     if (!away || operation.name !== "show") throw error;
@@ -124,11 +130,10 @@ function plain(input: Input): Input {
   );
 }
 
-function arrived(answer: Travelled, host: string, operation: string): unknown {
+function arrived(answer: Travelled, show: (item: unknown) => unknown): unknown {
   if (answer.kind === "data") return answer.data;
-  const items = answer.items.map(bytesBack);
-  const records = operation === "run" ? items.map((item) => ({ ...(item as object), host })) : items;
-  return answer.kind === "list" ? records : streamOf(records);
+  const items = answer.items.map((item) => show(bytesBack(item)));
+  return answer.kind === "list" ? items : streamOf(items);
 }
 
 async function* streamOf(items: readonly unknown[]): AsyncGenerator<unknown> {
@@ -145,6 +150,27 @@ async function* closing(fleet: FleetLink, items: AsyncGenerator<unknown>): Async
     yield* items;
   } finally {
     await fleet.close();
+  }
+}
+
+/** While its host is away, the copy at the hub, where there is one. */
+async function* logsOrCopy(context: Context, fleet: FleetLink, host: string, input: Input): AsyncGenerator<unknown> {
+  let given = false;
+  try {
+    for await (const item of logs(context, fleet, host, input)) {
+      given = true;
+      yield item;
+    }
+  } catch (error) {
+    if (given || !(error instanceof MidwatchError && error.code === "HOST_AWAY")) throw error;
+    const { agent, run, lines, offset, limit } = input as Record<string, number | undefined>;
+    const options = { agent: String(agent), run, lines: lines ?? LINES, offset, limit };
+    for await (const { text, record } of readShipped(fleet, host, options)) {
+      if (!given) context.notice(`${host} is away: this is the copy at the hub`);
+      given = true;
+      if (!context.json) yield Buffer.from(`${text}\n`);
+      else if (record !== undefined) yield record;
+    }
   }
 }
 

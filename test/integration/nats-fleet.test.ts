@@ -83,6 +83,7 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: 90_000 }, () => {
     expect(parsed(await ask("stop", "--grace", "0", "--json", id))).toMatchObject([{ verified: true }]);
     expect(told(b, "fleet.change").length).toBeGreaterThanOrEqual(5);
 
+    expect((await ask("run", "--host", "beta", "--", "true")).stderr).toContain("midwatch logs -f beta/");
     expect((await ask("drain", "beta")).code).toBe(0);
     expect((await ask("run", "--on", "gpu", "--", "true")).stderr).toContain("beta: draining");
     expect((await ask("run", "--host", "gamma", "--", "true")).stderr).toContain("NOT_FOUND_HOST");

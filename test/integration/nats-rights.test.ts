@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { createServer, connect as dial } from "node:net";
 import { join } from "node:path";
+import { Objm } from "@nats-io/obj";
 import { connect, nkeyAuthenticator } from "@nats-io/transport-node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { midwatch } from "../support/cli.ts";
@@ -38,6 +39,7 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, (
       MIDWATCH_NATS_SERVERS: server.url,
       MIDWATCH_NATS_NKEY: join(keys, `${name}.nk`),
     });
+    const authenticator = (name: string) => nkeyAuthenticator(readFileSync(join(keys, `${name}.nk`)).subarray(0, 58));
     const person = (...args: string[]) => midwatch(folder(), args, env("people"));
     expect(
       (await midwatch(folder(), ["hosts"], { ...process.env, MIDWATCH_NATS_SERVERS: server.url })).stderr,
@@ -45,7 +47,7 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, (
     expect((await person("hosts")).stdout).toContain("No host has joined");
 
     const at = lab();
-    const child = upAs(at, "alpha", env("alpha"));
+    const child = upAs(at, "alpha", { ...env("alpha"), MIDWATCH_NATS_LOGS: "archived", MIDWATCH_LEADER_TTL: "1s" });
     let said = "";
     child.stderr?.on("data", (part) => {
       said += part;
@@ -59,9 +61,24 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, (
     expect((await person("stop", "--grace", "0", `alpha/${run.agent}`)).code).toBe(0);
     await expect.poll(async () => (await person("events", "--all-hosts")).stdout, SOON).toContain("agent.ended");
 
+    // Its finished log goes to the hub, and is read there when the host is gone.
+    await at.workspace.archive(run.agent);
+    const people = await connect({ servers: server.url, authenticator: authenticator("people") });
+    onTestFinished(() => people.close());
+    const stored = async (): Promise<boolean> => {
+      const store = await new Objm(people).open("midwatch-logs-fleet-alpha", false);
+      return (await store.info(`${run.agent}/1/stream.jsonl.zst`).catch(() => null)) !== null;
+    };
+    await expect.poll(stored, SOON).toBe(true);
+    child.kill("SIGKILL");
+    const copy = async () => await person("logs", `alpha/${run.agent}`);
+    expect((await copy()).stderr, said).toContain("the copy at the hub");
+    expect((await copy()).stdout).toBe("0\n");
+    expect((await person("logs", "--json", `alpha/${run.agent}`)).stdout).toContain('"data":0');
+
     const alpha = await connect({
       servers: server.url,
-      authenticator: nkeyAuthenticator(readFileSync(join(keys, "alpha.nk")).subarray(0, 58)),
+      authenticator: authenticator("alpha"),
       inboxPrefix: "_INBOX_alpha",
     });
     onTestFinished(() => alpha.close());

@@ -1,6 +1,6 @@
 /**
  * Three hosts on a hub of three servers, agents that print on each, events written all the time, and three processes that want to lead the
- * fleet. Again and again a server, a host's `midwatch up` or a leader is killed or stands still. In the end: what each host wrote is at
+ * fleet. Again and again a server, a host's `midwatch up` or a leader is killed, stands still or is cut off from the others. In the end: what each host wrote is at
  * the hub once and in its order, no acknowledged line of a leader is missing, none was stored behind a later election, every log is
  * whole and every agent ended as it should.
  */
@@ -19,7 +19,7 @@ const TTL_MS = 1000;
 const PATIENCE_MS = 90_000;
 const LINES = 300;
 const FAULTS = [
-  ...["server killed", "server stands still", "host killed", "host stands still"],
+  ...["server killed", "server stands still", "server cut off", "host killed", "host stands still", "host cut off"],
   ...["leader killed", "leader stands still", "leader stands still"],
 ] as const;
 
@@ -34,7 +34,7 @@ export function fleetChaos(rounds: number, seed = 1, agentsEach = 10): Promise<R
       fleet: FLEET,
       origin: "judge",
     });
-    const hosts = await Promise.all(["alpha", "beta", "gamma"].map((name) => Host.start(name, hub.urls, agentsEach)));
+    const hosts = await Promise.all(["alpha", "beta", "gamma"].map((name) => Host.start(name, hub, agentsEach)));
     const leaders: Candidate[] = [];
     const took: number[] = [];
     try {
@@ -66,6 +66,15 @@ export function fleetChaos(rounds: number, seed = 1, agentsEach = 10): Promise<R
           server.signal("SIGSTOP");
           await sleep(still);
           server.signal("SIGCONT");
+        } else if (fault === "server cut off") {
+          // Long enough for the others to notice and to choose other leaders.
+          const cut = hub.partition(hub.servers.indexOf(server));
+          await sleep(8000 + still);
+          cut.mend();
+        } else if (fault === "host cut off") {
+          host.network.cut();
+          await sleep(still * 2);
+          host.network.mend();
         } else if (fault === "host killed") {
           host.up.kill("SIGKILL");
           await sleep(still);
@@ -112,19 +121,19 @@ async function leadingOf(engine: NatsEngine, leaders: readonly Candidate[]): Pro
 class Host {
   readonly lab = new Lab();
   readonly name: string;
-  readonly #urls: readonly string[];
+  readonly network: Awaited<ReturnType<NatsCluster["network"]>>;
   readonly #agents: string[] = [];
   readonly #writing = new AbortController();
   up: ChildProcess;
 
-  private constructor(name: string, urls: readonly string[]) {
+  private constructor(name: string, network: Host["network"]) {
     this.name = name;
-    this.#urls = urls;
+    this.network = network;
     this.up = this.begin();
   }
 
-  static async start(name: string, urls: readonly string[], agents: number): Promise<Host> {
-    const host = new Host(name, urls);
+  static async start(name: string, hub: NatsCluster, agents: number): Promise<Host> {
+    const host = new Host(name, await hub.network());
     const script = `i=0; while [ $i -lt ${LINES} ]; do echo line $i; i=$((i+1)); sleep 0.05; done`;
     for (let i = 0; i < agents; i++) host.#agents.push((await host.lab.sh(script)).agent);
     void host.#write();
@@ -133,7 +142,7 @@ class Host {
 
   begin(): ChildProcess {
     process.env["MIDWATCH_NATS_FLEET"] = FLEET;
-    const args = ["--no-http", "--join", this.#urls.join(","), "--name", this.name, "--leader-ttl", "1s"];
+    const args = ["--no-http", "--join", this.network.urls.join(","), "--name", this.name, "--leader-ttl", "1s"];
     this.up = this.lab.node(CLI, "up", "--workspace", this.lab.root, ...args);
     delete process.env["MIDWATCH_NATS_FLEET"];
     this.up.stderr?.resume();

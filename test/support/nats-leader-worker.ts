@@ -1,5 +1,6 @@
-// `nats-leader-worker.ts URLS FLEET TTL_MS`: wants to lead a fleet, and writes lines with its term while it does. It sends the ids of
-// those that were acknowledged. Told "end", it gives the lease back and ends.
+// `nats-leader-worker.ts URLS FLEET TTL_MS`: wants to lead a fleet, and writes lines with its term while it does, and some more in its old
+// term when it no longer does: those the server has to refuse. It sends the ids of those that were acknowledged. Told "end", it gives the lease back and ends.
+import { MidwatchError } from "../../src/core/errors.ts";
 import { uuidv7 } from "../../src/core/ids.ts";
 import { iso } from "../../src/core/time.ts";
 import { Leader } from "../../src/journal/leader.ts";
@@ -18,13 +19,18 @@ process.send?.({ name: leader.name });
 
 const counts = { acked: [] as string[], refused: 0 };
 let sent = performance.now();
+let term: number | undefined;
 while (!ending.signal.aborted) {
-  if (leader.term !== undefined) {
+  term = leader.term ?? term;
+  if (term !== undefined) {
     const id = uuidv7();
     const event = { v: 1, id, interaction: 1, actor: leader.name, type: "led", content: "", timestamp: iso() } as const;
-    const done = await leader.append([event]).catch(() => undefined);
-    if (done === true) counts.acked.push(id);
-    else if (done === false) counts.refused++;
+    try {
+      await engine.append([{ ...event, term }]);
+      counts.acked.push(id);
+    } catch (error) {
+      if (error instanceof MidwatchError && error.code === "REFUSED_TERM") counts.refused++;
+    }
   }
   if (performance.now() - sent > 100) {
     process.send?.({ acked: counts.acked.splice(0), refused: counts.refused });
