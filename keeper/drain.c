@@ -1,7 +1,7 @@
 /* Ending a tree: SIGINT at once, SIGTERM+SIGCONT at half the grace, SIGKILL at the end of it, and a proof that nothing is
    left. The proofs, each by the kernel: `populated 0` where the run has a cgroup; for its owner ECHILD, or a look at its
-   children that shows spared keepers only. An adopter without a cgroup, and a
-   keeper whose kernel gives it no orphans, have two empty searches of all processes: evidence, "scan". */
+   children that shows spared keepers only. An adopter without a cgroup, and a keeper
+   that the kernel gives no orphans, have two empty searches of all processes: evidence, "scan". */
 #include "keeper.h"
 #include <errno.h>
 #include <signal.h>
