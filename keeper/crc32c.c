@@ -39,9 +39,14 @@ uint32_t crc32c_of_tail(uint32_t whole, uint32_t head, uint64_t tail_bytes) {
 #if defined(__x86_64__)
 #include <immintrin.h>
 enum { LANE = 1024 };
+#ifdef __clang__
+#define WITH_CRC "sse4.2,crc32,pclmul" /* a feature of its own there; older GCCs do not know the name */
+#else
+#define WITH_CRC "sse4.2,pclmul"
+#endif
 
 /* The instruction gives one result a cycle but takes three: three lanes side by side are three times as fast. */
-__attribute__((target("sse4.2,pclmul"))) static uint32_t by_hardware(uint32_t crc, const unsigned char *p, size_t n) {
+__attribute__((target(WITH_CRC))) static uint32_t by_hardware(uint32_t crc, const unsigned char *p, size_t n) {
   static uint32_t over_one, over_two; /* what carries a lane's CRC over the lanes behind it, for the carry-less product */
   if (!over_two) {
     over_one = power_of_x(LANE * 8 - 33);
@@ -74,7 +79,9 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t by_hardware(uint32_t cr
 #endif
 
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__APPLE__)
+  return ~by_hardware(~crc, bytes, n); /* every Mac that macOS 13 runs on has both */
+#elif defined(__x86_64__)
   if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) return ~by_hardware(~crc, bytes, n);
 #endif
   return ~by_table(~crc, bytes, n);

@@ -1,6 +1,7 @@
 /* Ending a tree: SIGINT at once, SIGTERM+SIGCONT at half the grace, SIGKILL at the end of it, and a proof that nothing is
    left. The proofs, each by the kernel: `populated 0` where the run has a cgroup; for its owner ECHILD, or a look at its
-   children that shows spared keepers only. An adopter without a cgroup has two empty searches of /proc: evidence, "scan". */
+   children that shows spared keepers only. An adopter without a cgroup, and a keeper
+   that the kernel gives no orphans, have two empty searches of all processes: evidence, "scan". */
 #include "keeper.h"
 #include <errno.h>
 #include <signal.h>
@@ -59,7 +60,8 @@ static void tell_stuck(Run *run) {
 bool drain_is_empty(Run *run) {
   const Members *m = &run->members;
   if (m->living || (leaf_is_ours(run) && cgroup_populated(&run->cgroup))) { run->empty_rounds = 0; return false; }
-  if (!run->adopt) {
+  if (run->scans && !run->adopt && !run->main_ended) return false; /* our child: how it ended is still to be taken */
+  if (!run->scans) {
     siginfo_t info;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD) return true;
     /* Children are left. Only we take a child off the kernel's list, by reaping it, so a look at the list misses nobody
@@ -84,7 +86,7 @@ static void kill_all(Run *run, int64_t now) {
 
 bool drain_step(Run *run) {
   members_collect(run, run->level == 0);
-  if (run->adopt && !run->members.living) members_collect(run, true); /* only a whole search may say that nobody is left */
+  if (run->scans && !run->members.living) members_collect(run, true); /* only a whole search may say that nobody is left */
   if (drain_is_empty(run)) return true;
   int64_t now = mono_ms(), passed = now - run->drain_from;
   int level = passed >= run->drain_grace ? 3 : passed >= run->drain_grace / 2 ? 2 : 1;
@@ -104,8 +106,8 @@ int drain_timeout(const Run *run) {
   int64_t passed = mono_ms() - run->drain_from;
   if (run->stuck) return TICK_MAX;
   if (run->level == 0) return 0;
-  if (!run->members.living) return run->adopt ? 20 : 1; /* a proof is near */
-  if (run->level >= 3) return run->adopt ? 10 : 2;
+  if (!run->members.living) return run->scans ? 20 : 1; /* a proof is near */
+  if (run->level >= 3) return run->scans ? 10 : 2;
   int64_t next = (run->level < 2 ? run->drain_grace / 2 : run->drain_grace) - passed;
   int64_t look = passed < 200 ? 20 : passed < 1000 ? 50 : 100; /* children of ours wake us; others are looked for */
   return (int)(next < 0 ? 0 : next < look ? next : look);

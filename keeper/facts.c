@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,7 +105,7 @@ void event_append(Run *run, const char *type, const char *content) {
   int dir = open_parent(run->root, run->events, true, &name);
   if (dir < 0) return;
   unsigned char r[10];
-  if (getrandom(r, sizeof r, 0) < 0) memset(r, 0, sizeof r);
+  if (!fill_random(r, sizeof r)) memset(r, 0, sizeof r);
   int64_t ms = wall_ms();
   char when[32], agent[80];
   iso_time(ms, when);

@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,13 +114,7 @@ int64_t remove_file(const char *root, const char *path) {
 static int open_folder(int dir, const char *name) {
   int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd >= 0 || errno != EACCES) return fd;
-  int place = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); /* fchmodat would follow a link put there meanwhile */
-  if (place < 0) return -1;
-  char path[40];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", place);
-  fd = chmod(path, 0700) == 0 ? openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  close(place);
-  return fd;
+  return open_unreadable_folder(dir, name);
 }
 
 static bool remove_below(int dir, const char *name, dev_t device, int depth, int64_t *bytes) {
@@ -155,14 +148,4 @@ int64_t remove_tree(int dir, const char *name) {
 bool same_file(const char *path, int fd) {
   struct stat a, b;
   return lstat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
-}
-
-int lease_state(const char *path) {
-  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return -1;
-  signal(SIGIO, SIG_IGN); /* sent to us when somebody opens the file just now; it would end us */
-  int state = fcntl(fd, F_SETLEASE, F_RDLCK) == 0 ? 0 : errno == EAGAIN ? 1 : -1; /* granted iff nobody writes */
-  if (state == 0) fcntl(fd, F_SETLEASE, F_UNLCK);
-  close(fd);
-  return state;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "platform.h"
 
 /* ---- text.c: growing text, JSON pieces, clocks ---- */
 typedef struct { char *at; size_t len, cap; } Text;
@@ -36,7 +37,7 @@ int64_t remove_tree(int dir, const char *name); /* bytes freed, -1 when somethin
 bool same_file(const char *path, int fd);
 int lease_state(const char *path); /* 0 no writer, 1 a writer, -1 unknown */
 
-/* ---- proc.c: who a process is ---- */
+/* ---- proc.c and platform_*.c: who a process is ---- */
 typedef struct { pid_t pid, parent; uint64_t start; char state; int threads; char name[16]; uid_t uid; } Proc;
 bool proc_read(pid_t pid, Proc *out); /* uid is not filled in; state Z or X means dead */
 bool proc_is(pid_t pid, uint64_t start); /* alive, and still the same process */
@@ -44,13 +45,20 @@ bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce);
 uid_t proc_uid(pid_t pid);
 void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context);
 char *proc_environ(pid_t pid, size_t *n);
+ssize_t proc_arguments(pid_t pid, char text[4096]); /* with NULs between, cut when they are longer */
+char *proc_cwd(pid_t pid);
+bool proc_predates(const Proc *p, uint64_t since); /* started earlier; false where start times cannot be compared */
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce); /* the other run it keeps, or NULL */
 char *proc_member_of(pid_t pid, const char *root, const char *own_nonce); /* the other run whose nonce it carries, or NULL */
 int64_t proc_age_ms(const Proc *p);
-int proc_open(const Proc *p); /* a pidfd of exactly this process, or -1 with errno */
-int proc_signal(const Proc *p, int sig); /* verified and sent through a pidfd; errno on failure */
+int proc_open(const Proc *p); /* readable when exactly this process ends (a pidfd), or -1 with errno */
+int proc_signal(const Proc *p, int sig); /* verified first, and where it can be sent through a pidfd; errno on failure */
 void proc_each(void (*each)(void *, pid_t), void *context);
 void host_identity(char boot[64], char ns[32]);
+
+/* ---- who.c ---- */
+int who_verb(char **pids, size_t n);
+int mentioned_verb(const char *text);
 
 /* ---- members.c: the processes of one run ---- */
 enum { BY_CGROUP = -1 }; /* in place of a signal */
@@ -62,7 +70,7 @@ typedef struct {
   bool unsure;               /* a child of ours was dead in the last look: it may have left one behind the reader */
 } Members;
 typedef struct Run Run;
-void members_collect(Run *run, bool deep); /* a fresh look; entries not seen are gone. deep: adopters search all of /proc */
+void members_collect(Run *run, bool deep); /* a fresh look; entries not seen are gone. deep: who scans searches all processes */
 void members_collect_from(Run *run, const pid_t *holders, size_t n); /* as deep, with the search done by the caller */
 void members_signal(Run *run, int sig, unsigned before, bool again); /* those first seen in round `before` or earlier */
 void members_report(const Members *m, Text *t);
@@ -152,6 +160,8 @@ struct Run {
   Fact facts[8]; size_t n_facts;
   Members members; Cgroup cgroup; Log log; Input input;
   bool adopt;
+  bool scans;                /* the kernel lists no orphans below us: an adopter, or a platform without a subreaper */
+  pid_t session;             /* the agent's, while one of ours was in it at the last look; 0: nobody is found by it */
   Proc self, main;
   int main_fd;               /* an adopter's pidfd of main: it is not its child */
   uint64_t since;            /* start ticks before which nothing can be a member */
@@ -166,5 +176,6 @@ struct Run {
   unsigned empty_rounds;
 };
 bool run_identify(Run *run); /* who was started, from the facts; false: in another pid namespace */
+const char *run_guarantee(const Run *run);
 int run_main(Run *run);
 #endif

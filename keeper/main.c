@@ -1,4 +1,4 @@
-/* midwatch-keeper: run | adopt | scan | lease | rmtree | probe. The orders of run and adopt come from standard input, so that an
+/* midwatch-keeper: run | adopt | scan | who | mentioned | lease | rmtree | probe. The orders of run and adopt come from standard input, so that an
    agent's arguments are in no other process's command line. */
 #include "keeper.h"
 #include <errno.h>
@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool read_orders(Text *t) {
@@ -41,13 +40,6 @@ static bool take_order(Run *run, const char *order) {
   EACH(numbers) if (IS(numbers[i].key)) { *numbers[i].to = strtoll(value, NULL, 10); return true; }
   EACH(flags) if (strcmp(order, flags[i].order) == 0) { *flags[i].to = true; return true; }
   return IS("tier") || IS("sync") || IS("disk_policy") || IS("limit_policy");
-}
-
-static void close_inherited(void) {
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
-#endif
-  for (int fd = 3; fd < 4096; fd++) close(fd);
 }
 
 static int run_verb(char **argv) {
@@ -120,7 +112,7 @@ static int scan_verb(char **argv, size_t n) {
     char *folder = strchr(argv[i], '=');
     if (!folder || folder - argv[i] != 32) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
     *folder++ = 0;
-    scans.at[i].run = (Run){.adopt = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
+    scans.at[i].run = (Run){.adopt = true, .scans = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
   }
   proc_each(note_holder, &scans);
   for (size_t i = 0; i < n; i++) {
@@ -145,6 +137,8 @@ int main(int argc, char **argv) {
   for (int fd; (fd = open("/dev/null", O_RDWR)) >= 0;) if (fd > 2) { close(fd); break; } /* 0 to 2 are never a file of ours */
   if (argc == 4 && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "adopt") == 0)) return run_verb(argv);
   if (argc >= 3 && strcmp(argv[1], "scan") == 0) return scan_verb(argv + 2, (size_t)argc - 2);
+  if (argc >= 2 && strcmp(argv[1], "who") == 0) return who_verb(argv + 2, (size_t)argc - 2);
+  if (argc == 3 && strcmp(argv[1], "mentioned") == 0) return mentioned_verb(argv[2]);
   if (argc >= 3 && strcmp(argv[1], "lease") == 0) {
     for (int i = 2; i < argc; i++) {
       int state = lease_state(argv[i]);
@@ -166,12 +160,12 @@ int main(int argc, char **argv) {
     snprintf(nonce, sizeof nonce, "%032x", (unsigned)getpid());
     Cgroup g = {0};
     cgroup_leave_outer();
-    bool made = cgroup_make(&g, nonce);
+    bool made = OWNS_ORPHANS && cgroup_make(&g, nonce);
     if (made) cgroup_remove(&g);
-    puts(made ? "cgroup" : "subreaper");
+    puts(made ? "cgroup" : OWNS_ORPHANS ? "subreaper" : "scan");
     return 0;
   }
   if (argc == 2 && strcmp(argv[1], "--version") == 0) { puts("midwatch-keeper 1"); return 0; }
-  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, lease, rmtree, probe.\n", stderr);
+  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, who, mentioned, lease, rmtree, probe.\n", stderr);
   return 2;
 }

@@ -1,5 +1,6 @@
-/* The processes of one run. Owner mode walks down from ourselves (we are subreaper, so nothing leaves the tree); adopt mode
-   has no kernel anchor and looks for the nonce, for what was ever seen, and for all below those. */
+/* The processes of one run. Owner mode walks down from ourselves (we are subreaper, so nothing leaves the tree). Who scans (an
+   adopter, or a keeper that is no subreaper) has no kernel anchor and looks for the nonce, for what was ever seen, and for
+   all below those; a keeper that is no subreaper also for the agent's session, for macOS hides the environment of Apple's programs. */
 #include "keeper.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,7 @@ static char *other_run(const Look *look, const Proc *p) {
   if (!name) name = proc_member_of(p->pid, run->root, run->nonce);
   Proc above = *p;
   while (!name && look->strangers && above.parent > 1 && above.parent != run->self.pid && proc_read(above.parent, &above) &&
-         above.start >= run->since)
+         !proc_predates(&above, run->since))
     name = proc_keeper_of(&above, run->root, run->nonce);
   return name;
 }
@@ -94,7 +95,7 @@ static void visit_all(Look *look) {
     Proc p;
     if (pid <= 1 || pid == run->self.pid) continue;
     if (!proc_read(pid, &p) || p.state == 'Z' || p.state == 'X') { m->unsure = true; continue; } /* Z is dead */
-    if (p.start < run->since) continue;
+    if (proc_predates(&p, run->since)) continue;
     Member *e = find(m, pid, p.start);
     if (e && e->round == m->round) continue;
     bool fresh = !e || strcmp(e->proc.name, p.name) != 0 || strcmp(p.name, "midwatch-keeper") == 0;
@@ -112,10 +113,25 @@ static void visit_all(Look *look) {
   }
 }
 
+/* While one of ours is in it the kernel gives its number to no other session. Between two looks that could only change if the
+   numbers of all processes were used up and this one came again. */
+static bool is_in_session(const Run *run, pid_t pid) { return run->session > 0 && getsid(pid) == run->session; }
+
+static void hold_session(Run *run) {
+  if (OWNS_ORPHANS && run->adopt) return; /* the mark is enough there: Linux shows every environment of the user's */
+  bool held = run->adopt ? proc_is(run->main.pid, run->main.start) : !run->main_ended;
+  for (size_t i = 0; !held && i < run->members.n; i++) {
+    const Member *e = &run->members.at[i];
+    held = !e->gone && !e->spared && getsid(e->proc.pid) == run->main.pid;
+  }
+  run->session = held ? run->main.pid : 0;
+}
+
 static void visit_holder(void *context, pid_t pid) {
   Look *look = context;
   Proc p;
-  if (pid == look->run->self.pid || !proc_read(pid, &p) || p.start < look->run->since || p.state == 'Z') return;
+  if (pid == look->run->self.pid || !proc_read(pid, &p) || proc_predates(&p, look->run->since) || p.state == 'Z') return;
+  if (is_in_session(look->run, pid)) { visit_later(look, pid); return; }
   size_t n;
   char *env = proc_environ(pid, &n);
   if (env && memmem(env, n, look->run->nonce, strlen(look->run->nonce))) visit_later(look, pid);
@@ -140,11 +156,12 @@ static void look_around(Look *look) {
   Members *m = &run->members;
   m->round++;
   m->unsure = false;
-  if (run->adopt) {
+  if (run->scans) {
     for (size_t i = 0; i < m->n; i++) /* what we ever saw stays ours while it lives */
       if (!m->at[i].gone && proc_is(m->at[i].proc.pid, m->at[i].proc.start)) visit_later(look, m->at[i].proc.pid);
     look->strangers = true;
-  } else proc_children(&run->self, visit_later, look); /* one thread is enough: the kernel gives orphans to the first */
+  }
+  if (!run->adopt) proc_children(&run->self, visit_later, look); /* one thread is enough: the kernel gives orphans to the first */
   visit_all(look);
   look->strangers = true;
   if (run->cgroup.joined) { cgroup_each(&run->cgroup, visit_later, look); visit_all(look); }
@@ -157,6 +174,7 @@ static void look_around(Look *look) {
     else if (e->spared) m->spared++;
     else m->living++;
   }
+  if (run->scans) hold_session(run);
 }
 
 void members_collect_from(Run *run, const pid_t *holders, size_t n) {
@@ -168,7 +186,8 @@ void members_collect_from(Run *run, const pid_t *holders, size_t n) {
 
 void members_collect(Run *run, bool deep) {
   Look look = {.run = run};
-  if (run->adopt && deep) { proc_each(visit_holder, &look); visit_remembered(&look); }
+  if (run->scans && deep) proc_each(visit_holder, &look);
+  if (run->adopt && deep) visit_remembered(&look);
   look_around(&look);
 }
 

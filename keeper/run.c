@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +27,7 @@ static void write_exit(Run *run, const siginfo_t *info, const struct rusage *use
   text_add(&t, ",\"core\":%s,\"ended_at\":\"%s\"", info && info->si_code == CLD_DUMPED ? "true" : "false", when);
   if (use)
     text_add(&t, ",\"user_ms\":%lld,\"system_ms\":%lld,\"max_rss_kb\":%ld", (long long)use->ru_utime.tv_sec * 1000 + use->ru_utime.tv_usec / 1000,
-             (long long)use->ru_stime.tv_sec * 1000 + use->ru_stime.tv_usec / 1000, use->ru_maxrss);
+             (long long)use->ru_stime.tv_sec * 1000 + use->ru_stime.tv_usec / 1000, max_rss_kb(use));
   else text_add(&t, ",\"user_ms\":null,\"system_ms\":null,\"max_rss_kb\":null");
   text_add(&t, ",\"stop_requested\":%s,\"limit\":", run->stop_requested ? "true" : "false");
   text_json(&t, run->limit);
@@ -47,8 +44,12 @@ static void reap(Run *run) {
     int status;
     info.si_pid = 0;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 || !info.si_pid) return;
+    if (info.si_code == CLD_STOPPED) return; /* macOS tells of these too, unasked */
+    if (run->scans && info.si_pid == run->main.pid) members_collect(run, true); /* what it leaves, while its session is surely its own */
     pid_t pid = wait4(info.si_pid, &status, WNOHANG | __WALL, &use);
     if (pid <= 0) return;
+    info.si_code = WIFEXITED(status) ? CLD_EXITED : WCOREDUMP(status) ? CLD_DUMPED : CLD_KILLED; /* macOS has no signal in si_status */
+    info.si_status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
     members_reaped(&run->members, pid);
     if (pid != run->main.pid || run->main_ended) continue;
     write_exit(run, &info, &use);
@@ -67,9 +68,11 @@ static void save_log(Run *run) {
   while (run->log.open && !log_finish(run)) { poll(NULL, 0, TICK_MAX); log_guard(run); }
 }
 
+const char *run_guarantee(const Run *run) { return run->cgroup.joined ? "cgroup" : run->scans ? "scan" : "subreaper"; }
+
 static void finish(Run *run) {
   int64_t took = run->draining ? mono_ms() - run->drain_from : 0;
-  const char *guarantee = run->cgroup.joined ? "cgroup" : run->adopt ? "scan" : "subreaper";
+  const char *guarantee = run_guarantee(run);
   log_guard(run);
   facts_guard(run);
   save_log(run);
@@ -151,13 +154,6 @@ static void tick(Run *run) {
   if (!run->stop_seen && faccessat(run->dir_fd, "stop.json", F_OK, 0) == 0) on_stop(run); /* asked, but never signalled */
 }
 
-static void read_signals(Run *run, int signals) {
-  struct signalfd_siginfo info[8]; /* one read: whoever sends without end must not keep us here */
-  bool stop = false;
-  for (ssize_t n = read(signals, info, sizeof info), i = 0; i < n / (ssize_t)sizeof *info; i++) stop = stop || info[i].ssi_signo != SIGCHLD;
-  if (stop) on_stop(run);
-}
-
 static void loop(Run *run, int signals) {
   int pause = TICK_MIN;
   int64_t next_tick = 0, next_members = 0;
@@ -167,7 +163,7 @@ static void loop(Run *run, int signals) {
     if (run->draining && drain_timeout(run) < wait) wait = drain_timeout(run);
     struct pollfd p[2] = {{signals, POLLIN, 0}, {run->main_fd, POLLIN, 0}};
     poll(p, 2, wait < 0 ? 0 : (int)wait);
-    read_signals(run, signals);
+    if (signals_take(signals)) on_stop(run);
     reap(run);
     if (p[1].revents) { /* seen by an adopter, who cannot know how it ended */
       close(run->main_fd);
@@ -311,31 +307,28 @@ static int catch_signals(void) {
   sigaddset(&set, SIGINT);
   sigprocmask(SIG_BLOCK, &set, NULL);
   signal(SIGCHLD, SIG_DFL); /* ignored, as a caller may leave it, the kernel would throw our children's exits away */
-  static const int ignored[] = {SIGHUP, SIGPIPE, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGXCPU, SIGXFSZ, SIGTSTP, SIGTTIN, SIGTTOU};
+  static const int ignored[] = {SIGHUP, SIGPIPE, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXCPU, SIGXFSZ, SIGTSTP, SIGTTIN, SIGTTOU,
+#ifdef SIGPWR
+    SIGPWR,
+#endif
+  };
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN); /* the agent gets defaults again */
-  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  return signals_open(&set);
 }
 
 static bool begin(Run *run) {
   run->since = run->self.start;
   int ballast = openat(run->dir_fd, "ballast", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (ballast >= 0) { if (posix_fallocate(ballast, 0, BALLAST)) {} close(ballast); }
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (!run->scans) platform_own_orphans();
   if (faccessat(run->dir_fd, "stop.json", F_OK, 0) < 0) return start_agent(run);
   answer_error("STOPPED", "stopped before it was started");
   return false;
 }
 
-/* A hundred keepers wait for most of their lives: the pages of the start are given back, and what is needed again comes back
-   from the page cache. */
-static void forget_start(void) {
-  extern const char __executable_start[], etext[];
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)__executable_start + page - 1) & ~(page - 1);
-  if (madvise((void *)from, ((uintptr_t)etext & ~(page - 1)) - from, MADV_DONTNEED) < 0) {}
-}
-
 int run_main(Run *run) {
-  prctl(PR_SET_NAME, "midwatch-keeper");
+  run->scans = run->adopt || !OWNS_ORPHANS;
+  platform_begin();
   setsid();
   run->umask = umask(077);
   run->main_fd = run->input.fd = run->input.watch = -1;
@@ -353,7 +346,7 @@ int run_main(Run *run) {
   let_go_of_caller();
   if (setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10) < 0) {} /* following may lag; the agent comes first */
   log_sync_start(run);
-  forget_start();
+  platform_forget_start();
   loop(run, signals);
   if (!run->main_ended) write_exit(run, NULL, NULL);
   finish(run);

@@ -2,7 +2,6 @@
 #include "keeper.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 typedef struct { int stage, error; } Report; /* from the child, before its exec */
 enum { STAGE_CGROUP, STAGE_CWD, STAGE_STDIN, STAGE_EXEC, STAGE_LOG, STAGE_FORK };
@@ -114,7 +116,7 @@ static void write_start(Run *run, const Report *failed) {
   text_add(&t, "{\"v\":1,\"keeper\":{\"pid\":%d,\"start_ticks\":%llu},\"main\":", (int)run->self.pid, (unsigned long long)run->self.start);
   if (failed) text_add(&t, "null");
   else text_add(&t, "{\"pid\":%d,\"start_ticks\":%llu}", (int)run->main.pid, (unsigned long long)run->main.start);
-  text_add(&t, ",\"boot_id\":\"%s\",\"pid_ns\":\"%s\",\"guarantee\":\"%s\",\"cgroup\":", boot, ns, run->cgroup.joined ? "cgroup" : "subreaper");
+  text_add(&t, ",\"boot_id\":\"%s\",\"pid_ns\":\"%s\",\"guarantee\":\"%s\",\"cgroup\":", boot, ns, run_guarantee(run));
   text_json(&t, run->cgroup.joined ? run->cgroup.path : NULL);
   text_add(&t, ",\"tmpdir\":");
   text_json(&t, run->tmpdir_made ? run->tmpdir : NULL);
@@ -130,7 +132,7 @@ static void write_start(Run *run, const Report *failed) {
 static bool launch(Run *run, Report *failed) {
   run->tmpdir_made = mkdir(run->tmpdir, 0700) == 0;
   if (!log_open(run)) { *failed = (Report){STAGE_LOG, errno}; return false; }
-  if (!run->no_cgroup) cgroup_make(&run->cgroup, run->nonce);
+  if (!run->no_cgroup && !run->scans) cgroup_make(&run->cgroup, run->nonce);
   char *oom = read_small(AT_FDCWD, "/proc/self/oom_score_adj", 16);
   int old_oom = oom ? atoi(oom) : 0;
   free(oom);
@@ -154,6 +156,7 @@ static bool launch(Run *run, Report *failed) {
   if (ok) {
     run->main.pid = pid;
     proc_read(pid, &run->main); /* our unreaped child: the pid cannot be reused */
+    run->session = pid;
   } else if (pid > 0) waitpid(pid, NULL, 0);
   return ok;
 }

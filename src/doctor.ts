@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { toMidwatchError } from "./core/errors.ts";
 import { formatSize } from "./core/size.ts";
+import type { Guarantee } from "./core/types.ts";
 import { freeSpace } from "./disk/free-space.ts";
 import { assertWritable } from "./disk/workspace.ts";
 import { DRIVERS, readVersion } from "./drivers/index.ts";
@@ -22,6 +23,15 @@ export interface Check {
   state: "ok" | "warning" | "failed";
   message: string;
 }
+
+const TIERS: Record<Guarantee, [Check["state"], string]> = {
+  cgroup: ["ok", "cgroup v2: a run can be ended as a whole by the kernel"],
+  subreaper: ["warning", "subreaper: no cgroup v2 leaf can be made here; stops are still proven"],
+  scan: [
+    "warning",
+    "scan: this system gives orphans to nobody; a stop searches for them, which is evidence and no proof",
+  ],
+};
 
 export async function examine(
   workspace: Workspace | undefined,
@@ -44,11 +54,7 @@ export async function examine(
     const { path, from } = keeperBinary(env as NodeJS.ProcessEnv);
     return ["ok", `${path} (${from})`];
   });
-  await add("tier", () =>
-    probeTier() === "cgroup"
-      ? ["ok", "cgroup v2: a run can be ended as a whole by the kernel"]
-      : ["warning", "subreaper: no cgroup v2 leaf can be made here; stops are still proven"],
-  );
+  await add("tier", () => TIERS[probeTier()]);
   await add("tmux", () => {
     const version = toolVersion("tmux", "-V");
     return version ? ["ok", version] : ["warning", "not found: `midwatch attach` will follow the log instead"];

@@ -145,6 +145,18 @@ case_leftovers() {
   no "leftover listed" [ "$(value "$D/done.json" processes_total)" = 0 ]
   verified "leftovers"
 }
+case_scan() { # build/scan only: no subreaper and no cgroup, as on macOS
+  place orphan; agent "(env -i /bin/sh -c 'trap \"\" INT TERM; echo \$\$ >$T/bare; while :; do sleep 0.05; done' &) ; while [ ! -s $T/bare ]; do sleep 0.02; done; exit 5"
+  run "orphan"; BARE=$(cat "$T/bare")
+  is "scan is what is claimed" "$(value "$D/start.json" guarantee) $(value "$D/start.json" cgroup) $(value "$D/done.json" guarantee)" '"scan" null "scan"'
+  is "scan: the exit is known" "$(value "$D/exit.json" code)" 5
+  yes "an orphan without the mark is found by its session" dead "$BARE"
+  verified "orphan"
+  place left; agent "trap '' INT TERM; (setsid env -i /bin/sh -c 'trap \"\" INT TERM; echo \$\$ >$T/far; while :; do sleep 0.05; done' &) ; while :; do sleep 0.05; done"
+  launch run; within 50 is_file "$T/far"; FAR=$(cat "$T/far"); ask 200; finish "far"
+  yes "one that hides its mark and leaves the session is not: no more is claimed" alive "$FAR"
+  kill -KILL "$FAR"
+}
 case_refused() {
   place claimed; agent "touch $T/ran"; echo '{"by":"launcher"}' >"$D/claim"; launch run; wait "$P"
   is "claimed: exit" $? 3
@@ -374,6 +386,7 @@ for c in $TREE $REST; do
 done
 for c in $TREE $REST size; do go release "$RELEASE" auto "$c"; done
 for c in $TREE; do go release "$RELEASE" subreaper "$c"; done
+for c in stop hold below leftovers scan; do go scan "$BUILD/scan" auto "$c"; done # how a keeper lives where the kernel gives it no orphans
 for c in clock stop adopt leftovers hold exit limit; do go clock "$BUILD/clock" auto "$c"; done
 wait
 cat "$TOP"/*.result >"$TOP/all"

@@ -3,14 +3,10 @@
  * namespace. A keeper is recognised by boot, namespace, pid, start time and the run's nonce in its command line; without a
  * full match no signal is sent.
  */
-import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { throwIfExhausted } from "../core/errors.ts";
 import type { ProcessIdentity } from "../core/types.ts";
+import { type Host, type Look, processTable } from "./table.ts";
 
-export interface Host {
-  boot_id: string;
-  pid_ns: string;
-}
+export type { Host } from "./table.ts";
 
 export interface ProcessFacts extends ProcessIdentity {
   name: string;
@@ -19,31 +15,22 @@ export interface ProcessFacts extends ProcessIdentity {
 
 let thisHost: Host | undefined;
 
-/** Boot ids are equal in all containers of a machine, hence the pid namespace beside it. */
 export function host(): Host {
-  thisHost ??= {
-    boot_id: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
-    pid_ns: String(statSync("/proc/self/ns/pid").ino),
-  };
+  thisHost ??= processTable.host();
   return thisHost;
 }
 
 /** Undefined when there is no such process, or only its zombie: a zombie is dead. */
 export function readProcess(pid: number): ProcessFacts | undefined {
   if (!Number.isSafeInteger(pid) || pid < 1) return undefined;
-  let text: string;
-  try {
-    text = readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch (error) {
-    throwIfExhausted(error);
-    return undefined;
-  }
-  // The name may hold spaces and brackets; the fields begin behind the last bracket.
-  const close = text.lastIndexOf(")");
-  const fields = text.slice(close + 2).split(" ");
-  const state = fields[0] ?? "X";
-  if (state === "Z" || state === "X") return undefined;
-  return { pid, start_ticks: Number(fields[19]), name: text.slice(text.indexOf("(") + 1, close), state };
+  return living(processTable.look(pid), pid);
+}
+
+function living(look: Look, pid: number): ProcessFacts | undefined {
+  const found = look.stat(pid);
+  if (found === undefined || found.state === "Z" || found.state === "X") return undefined;
+  const { start_ticks, name, state } = found;
+  return { pid, start_ticks, name, state };
 }
 
 /** A process with all that is needed to recognise it from another process. */
@@ -64,36 +51,28 @@ export function isGone({ pid, start_ticks, boot_id, pid_ns }: Somebody): boolean
 export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host): boolean {
   const here = host();
   if (where.boot_id !== here.boot_id || where.pid_ns !== here.pid_ns) return false;
-  if (readProcess(identity.pid)?.start_ticks !== identity.start_ticks) return false;
-  try {
-    return readFileSync(`/proc/${identity.pid}/cmdline`, "latin1").split("\0")[3] === nonce;
-  } catch (error) {
-    throwIfExhausted(error);
-    return false;
-  }
+  if (!Number.isSafeInteger(identity.pid) || identity.pid < 1) return false;
+  const look = processTable.look(identity.pid);
+  return living(look, identity.pid)?.start_ticks === identity.start_ticks && look.args(identity.pid)[3] === nonce;
 }
 
 /** Does any keeper of `agent.run` live? Looks at every process: for the rare case that a run's facts are gone. */
 export function hasKeeper(name: string): boolean {
-  return readdirSync("/proc").some((entry) => {
-    if (!/^\d+$/.test(entry)) return false;
-    try {
-      const [, verb, run] = readFileSync(`/proc/${entry}/cmdline`, "latin1").split("\0");
-      return run === name && (verb === "run" || verb === "adopt");
-    } catch (error) {
-      throwIfExhausted(error);
-      return false;
-    }
+  const look = processTable.look();
+  return look.pids().some((pid) => {
+    const [, verb, run] = look.args(pid);
+    return run === name && (verb === "run" || verb === "adopt");
   });
 }
 
 /** The keepers above a process, innermost first: pid, start time and the run and nonce in their command line. */
 export function keepersAbove(pid: number = process.pid): (ProcessIdentity & { name: string; nonce: string })[] {
   const found: (ProcessIdentity & { name: string; nonce: string })[] = [];
-  for (let at = parentOf(pid); at > 1; at = parentOf(at)) {
+  const look = processTable.look();
+  for (let at = parentOf(look, pid); at > 1; at = parentOf(look, at)) {
     try {
-      const [, verb, name, nonce] = readFileSync(`/proc/${at}/cmdline`, "latin1").split("\0");
-      const start_ticks = readProcess(at)?.start_ticks;
+      const [, verb, name, nonce] = look.args(at);
+      const start_ticks = living(look, at)?.start_ticks;
       if ((verb === "run" || verb === "adopt") && name && nonce && start_ticks !== undefined)
         found.push({ pid: at, start_ticks, name, nonce });
     } catch {
@@ -103,52 +82,32 @@ export function keepersAbove(pid: number = process.pid): (ProcessIdentity & { na
   return found;
 }
 
-function parentOf(pid: number): number {
+function parentOf(look: Look, pid: number): number {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
+    return look.stat(pid)?.parent ?? 0;
   } catch {
     return 0;
   }
 }
 
 export function childrenOf(parent: number): number[] {
-  return pids().filter((pid) => parentOf(pid) === parent);
+  const look = processTable.look();
+  return look.pids().filter((pid) => parentOf(look, pid) === parent);
 }
 
 /** Processes whose working folder is `folder` or below it. */
 export function processesIn(folder: string): ProcessFacts[] {
-  return pids().flatMap((pid) => {
-    let cwd: string;
-    try {
-      cwd = readlinkSync(`/proc/${pid}/cwd`);
-    } catch (error) {
-      throwIfExhausted(error);
-      return []; // It has ended, or is another user's.
-    }
-    if (cwd !== folder && !cwd.startsWith(`${folder}/`)) return [];
-    return readProcess(pid) ?? [];
+  const look = processTable.look();
+  return look.pids().flatMap((pid) => {
+    const cwd = look.cwd(pid);
+    if (cwd === undefined || (cwd !== folder && !cwd.startsWith(`${folder}/`))) return [];
+    return living(look, pid) ?? [];
   });
 }
 
 /** Whether any process was started with this text in its arguments or environment. Good for a question, never for a signal. */
 export function isMentioned(text: string): boolean {
-  return pids().some((pid) =>
-    ["cmdline", "environ"].some((file) => {
-      try {
-        return pid !== process.pid && readFileSync(`/proc/${pid}/${file}`, "latin1").includes(text);
-      } catch (error) {
-        throwIfExhausted(error);
-        return false; // It has ended, or is another user's.
-      }
-    }),
-  );
-}
-
-function pids(): number[] {
-  return readdirSync("/proc")
-    .filter((entry) => /^\d+$/.test(entry))
-    .map(Number);
+  return processTable.mentions(text);
 }
 
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */

@@ -53,8 +53,8 @@ function fromDist(): KeeperBinary | undefined {
 
 function compiled(env: NodeJS.ProcessEnv): KeeperBinary {
   const source = join(packageRoot(), "keeper");
-  if (process.platform !== "linux")
-    throw missing(`There is no keeper for ${process.platform} yet; Linux is supported.`);
+  if (process.platform !== "linux" && process.platform !== "darwin")
+    throw missing(`There is no keeper for ${process.platform}: Linux is supported; for macOS it compiles, untried.`);
   if (!existsSync(join(source, "main.c"))) throw missing("The keeper's sources are not in this installation.");
   const path = join(
     env["XDG_CACHE_HOME"] || join(homedir(), ".cache"),
@@ -90,6 +90,6 @@ function isExecutable(path: string): boolean {
 
 function missing(message: string): MidwatchError {
   return new MidwatchError("NO_KEEPER", message, {
-    hint: "On Debian: apt-get install -y gcc make libc6-dev. Or set MIDWATCH_KEEPER to a keeper program.",
+    hint: "On Debian: apt-get install -y gcc make libc6-dev; on macOS: xcode-select --install. Or set MIDWATCH_KEEPER to a keeper program.",
   });
 }

@@ -1,7 +1,7 @@
 /** Starting a keeper and talking to it. What it does afterwards is in its facts; nobody here waits for it. */
 import { spawn, spawnSync } from "node:child_process";
 import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors.ts";
-import type { Member, ProcessIdentity, StartFact } from "../core/types.ts";
+import type { Guarantee, Member, ProcessIdentity, StartFact } from "../core/types.ts";
 import { withoutOuterRun } from "./environment.ts";
 import { keeperBinary } from "./keeper-binary.ts";
 
@@ -121,7 +121,8 @@ export function leases(paths: readonly string[]): Lease[] {
 }
 
 /** Which way of containing a run works for this process now. */
-export function probeTier(): "cgroup" | "subreaper" {
+export function probeTier(): Guarantee {
   const probe = spawnSync(keeperBinary().path, ["probe"], { encoding: "utf8", timeout: ANSWER_MS });
-  return probe.status === 0 && probe.stdout.trim() === "cgroup" ? "cgroup" : "subreaper";
+  const told = probe.status === 0 ? probe.stdout.trim() : "";
+  return told === "cgroup" || told === "scan" ? told : "subreaper";
 }

@@ -24,6 +24,7 @@ const BESIDE_TICKS = 1000;
 
 /** By keeper pid; a keeper that is gone has no entry. `main` is the agent's main process. */
 export function treeUse(runs: readonly { keeper: number; main: number }[]): Map<number, TreeUse> {
+  if (process.platform !== "linux") return new Map(); // Not known: silence is judged without it.
   const below = new Map<number, Row[]>();
   const byPid = new Map<number, Row>();
   for (const row of processes()) {

@@ -1,4 +1,5 @@
-// `npm run soak [FACTOR] [SEED]`: every campaign, long, three at a time, each in a process of its own; writes docs/soak.md.
+// `npm run soak [FACTOR] [SEED] [NAME...]`: every campaign, or those named, long, three at a time, each in a process of its own; writes
+// docs/soak.md.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -68,9 +69,9 @@ const LANES = 3;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const self = fileURLToPath(import.meta.url);
 
-const [first = "1", second = String(Date.now() % 1_000_000), third] = process.argv.slice(2);
-if (first in CAMPAIGNS) await runOne(first, Number(second), Number(third));
-else await runAll(Number(first), Number(second));
+const [first = "1", second = String(Date.now() % 1_000_000), ...rest] = process.argv.slice(2);
+if (first in CAMPAIGNS) await runOne(first, Number(second), Number(rest[0]));
+else await runAll(Number(first), Number(second), rest.length > 0 ? rest : Object.keys(CAMPAIGNS));
 
 /** In a process of its own: `NAME COUNT SEED`, the report as the last line. */
 async function runOne(name: string, count: number, seed: number): Promise<void> {
@@ -79,8 +80,9 @@ async function runOne(name: string, count: number, seed: number): Promise<void> 
   process.exit(0);
 }
 
-async function runAll(factor: number, seed: number): Promise<void> {
-  const waiting = Object.entries(CAMPAIGNS);
+async function runAll(factor: number, seed: number, names: readonly string[]): Promise<void> {
+  const waiting = names.map((name) => [name, CAMPAIGNS[name] as readonly [Campaign, number]] as const);
+  const others = Object.keys(CAMPAIGNS).filter((name) => !names.includes(name));
   const reports: Report[] = [];
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -94,10 +96,7 @@ async function runAll(factor: number, seed: number): Promise<void> {
       );
       for (const failure of report.failures.slice(0, 20)) console.log(`  FAILED ${failure}`);
       reports.push(report);
-      write(
-        reports,
-        waiting.map(([left]) => left),
-      );
+      write(reports, [...waiting.map(([left]) => left), ...others]);
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
