@@ -121,7 +121,8 @@ async function once({ registers }: Line, host: string, id: string, act: () => Pr
   const rev = await registers.set(key, { state: "taken", at: iso() } satisfies Claim, 0);
   if (rev !== undefined) {
     const done = await act();
-    await registers.set(key, { state: "done", at: iso(), reply: done } satisfies Claim, rev);
+    // It is done whether that can be kept or not; who asked is told in any case.
+    await registers.set(key, { state: "done", at: iso(), reply: done } satisfies Claim, rev).catch(() => undefined);
     return done;
   }
   for (const until = performance.now() + DO_MS; performance.now() < until; await sleep(WAIT_MS)) {

@@ -15,6 +15,7 @@ export const hosts: Operation = operation({
   examples: ["midwatch hosts", "midwatch hosts --json | jq -r 'select(.reachable).host'"],
   run: async (context) => {
     await using fleet = await fleetOf(context);
+    for (const problem of (await fleet.hub.durability()).problems) context.notice(problem);
     return await fleet.hosts();
   },
   render: (all, options) =>

@@ -4,7 +4,7 @@
  */
 import type { Attention } from "../agent/attention.ts";
 import type { ListRecord, Message, Report, ShowRecord, TaskFact } from "../core/types.ts";
-import type { AgentSummary, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet.ts";
+import type { AgentSummary, HostRecord, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet.ts";
 
 /** Names of the fields, of every member of a union, without those that any record may have besides. */
 type Keys<T> = T extends unknown
@@ -381,6 +381,31 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     archived: "",
     deleted: "from the trash",
     problem: "",
+  },
+  hosts: {
+    v: "1",
+    host: "its name in the fleet",
+    identity: "of its workspace",
+    since: "when its `up` joined",
+    at: "when it last told of itself",
+    version: "of Node",
+    labels: "by name",
+    cpus: "",
+    load: "of the last minute",
+    memory_bytes: "",
+    memory_free_bytes: "",
+    disk_free_bytes: "",
+    running: "agents",
+    max_running: "",
+    full: "too little room on its disk for another agent",
+    reachable: "it answered just now",
+    draining: "it gets no new agents",
+  } satisfies Fields<HostRecord>,
+  drain: { host: "", draining: "" },
+  "nats init": {
+    config: "path of the server's configuration",
+    people: "path of their key",
+    hosts: "`{host, nkey}`: its key",
   },
   metrics: { text: "for Prometheus" },
   doctor: { check: "what was looked at", state: "`ok`, `warning`, `failed`", message: "" },
