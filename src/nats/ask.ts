@@ -8,7 +8,8 @@ import type { Subscription } from "@nats-io/transport-node";
 import { type ErrorRecord, MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import { type Hub, isUnheard } from "./hub.ts";
+import { isUnheard } from "./fault.ts";
+import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
 import type { NatsRegisters } from "./registers.ts";
 

@@ -5,7 +5,8 @@
  */
 import type { Cursor, EventLog } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
-import { type Hub, isNotFound } from "./hub.ts";
+import { isNotFound } from "./fault.ts";
+import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
 import { expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
 

@@ -2,7 +2,8 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import type { ObjectStore } from "@nats-io/obj";
-import { away, type Hub } from "./hub.ts";
+import { away } from "./fault.ts";
+import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
 
 export class LogStore {

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import { MidwatchError } from "../core/errors.ts";
-import { type Hub, isUnheard } from "./hub.ts";
+import { isUnheard } from "./fault.ts";
+import type { Hub } from "./hub.ts";
 
 export interface Outgoing {
   subject: string;

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MidwatchError } from "../core/errors.ts";
-import { type Hub, isDenied } from "./hub.ts";
+import { isDenied } from "./fault.ts";
+import type { Hub } from "./hub.ts";
 
 const NOT_FOUND = 10059;
 const LOOK_MS = 300;

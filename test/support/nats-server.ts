@@ -53,7 +53,12 @@ export class NatsServer {
     const text = options.file === undefined ? config.join("\n") : readFileSync(options.file, "utf8");
     writeFileSync(join(folder, "nats.conf"), `${text}\n`);
     const server = new NatsServer(program, folder, port, monitorPort);
-    await server.up();
+    try {
+      await server.up();
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
     return server;
   }
 
