@@ -69,6 +69,7 @@ export function alertKills(count: number, seed = 1): Promise<Report> {
         await Promise.race([ended, sleep(at === "random" ? 300 + next() * 300 : 3000)]);
         made.kill("SIGKILL");
         await Promise.all([ended, talking]);
+        messages(receiver); // Signatures are good for five minutes.
       }
       const last = fastAlerts(root, config);
       const told = (): number => messages(receiver).reduce((sum, one) => sum + eventsIn(one), 0);
