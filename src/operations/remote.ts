@@ -61,11 +61,14 @@ function placed({ host, on, anywhere, ...input }: Input): Elsewhere | undefined 
   return { host: host as string | undefined, on: labels, input };
 }
 
+/** What has a slash and is not this is no id at all, and refused as such. */
+const HOST_AND_ID = /^([a-z0-9][a-z0-9_-]{0,63})\/[a-z0-9][a-z0-9_-]{0,63}$/;
+
 /** `HOST/ID` in one field or in several; ids have no slash. */
 function named(input: Input): Elsewhere | undefined {
   const { agent, agents } = input as { agent?: string; agents?: string[] };
   const all = agents ?? (agent === undefined ? [] : [agent]);
-  const hosts = new Set(all.map((one) => (one.includes("/") ? one.slice(0, one.indexOf("/")) : "")));
+  const hosts = new Set(all.map((one) => HOST_AND_ID.exec(one)?.[1] ?? ""));
   if (hosts.size === 0 || (hosts.size === 1 && hosts.has(""))) return undefined;
   const [host, ...more] = hosts;
   if (more.length > 0)
