@@ -7,6 +7,7 @@ import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
 import type { Thresholds } from "../monitor/rules.ts";
+import { isTakenAway } from "../registry/connection.ts";
 import { Registry } from "../registry/registry.ts";
 import { rebuildFrom } from "./folders.ts";
 
@@ -64,6 +65,9 @@ const CATCH_UP_LATER: readonly string[] = [
   "NO_RESOURCES",
 ];
 
+/** How often a reader whose database is taken away looks again. */
+const TRIES = 5;
+
 type Kind = "reader" | "writer" | "catchUp";
 const OPTIONS = { reader: { readOnly: true }, writer: {}, catchUp: { busyMs: CATCH_UP_MS } } as const;
 
@@ -76,14 +80,20 @@ export class Registries {
     this.#layout = layout;
   }
 
-  /** A database that turns out to be damaged is opened once more: that puts it aside and makes a new one. */
+  /**
+   * A database that turns out to be damaged is opened once more: that puts it aside and makes a new one. So is one that was taken away
+   * from a reader; a writer that does not know how far it came says so.
+   */
   use<T>(kind: Kind, act: (registry: Registry) => T): T {
-    try {
-      return act(this.#get(kind));
-    } catch (error) {
-      if (!(error instanceof MidwatchError && error.code === "REGISTRY_CORRUPT")) throw error;
-      this.close(); // All of them: an old connection of ours would keep the new one from the file.
-      return act(this.#get(kind));
+    for (let tries = 1; ; tries++) {
+      try {
+        return act(this.#get(kind));
+      } catch (error) {
+        const corrupt = error instanceof MidwatchError && error.code === "REGISTRY_CORRUPT";
+        const gone = kind === "reader" && isTakenAway(error);
+        if (!(corrupt && tries === 1) && !(gone && tries < TRIES)) throw error;
+        this.close(); // All of them: an old connection of ours would keep the new one from the file.
+      }
     }
   }
 

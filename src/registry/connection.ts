@@ -218,6 +218,11 @@ function isCorrupt(error: unknown): boolean {
   return primaryCode(error) === 11 || primaryCode(error) === 26 || extendedCode(error) === 522;
 }
 
+/** Whether it was taken away under us: opened again, there is another. */
+export function isTakenAway(error: unknown): boolean {
+  return error instanceof MidwatchError && error.code === "REGISTRY_BUSY" && primaryCode(error.cause) === 10;
+}
+
 /** SQLITE_CONSTRAINT: a key that exists. */
 export function isDuplicate(error: unknown): boolean {
   return primaryCode(error) === 19;
@@ -249,6 +254,18 @@ function sqliteFault(error: unknown, path: string): unknown {
       hint: "Free some space; `midwatch prune --dry-run` shows what midwatch itself could remove.",
       cause: error,
     });
+  }
+  // SQLITE_IOERR: what is left when the database, or its -wal or -shm, was deleted between two steps of ours.
+  if (primaryCode(error) === 10) {
+    return new MidwatchError(
+      "REGISTRY_BUSY",
+      `The registry ${path} was taken away while it was used, or cannot be read.`,
+      {
+        hint: "Try again. It is an index: `midwatch doctor --rebuild` makes it again from the folders.",
+        data: { path, holder: null },
+        cause: error,
+      },
+    );
   }
   if (primaryCode(error) === 14) assertDescriptors();
   // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN.

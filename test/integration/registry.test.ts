@@ -4,11 +4,14 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { Registries } from "../../src/agent/context.ts";
 import { MidwatchError } from "../../src/core/errors.ts";
 import { newTaskId } from "../../src/core/ids.ts";
 import { iso } from "../../src/core/time.ts";
+import { layout } from "../../src/disk/layout.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { folder } from "../support/folder.ts";
+import { lab } from "../support/lab.ts";
 
 const WORKER = fileURLToPath(new URL("../support/registry-worker.ts", import.meta.url));
 
@@ -96,4 +99,18 @@ describe("a process that stands still in a write transaction", () => {
     registry.putTask(row);
     expect(registry.tasks()).toHaveLength(2);
   });
+});
+
+it("R-004.8: a reader whose database is taken away looks again; a writer, which cannot know how far it came, says so", () => {
+  const registries = new Registries(layout(lab().root));
+  const cause = Object.assign(new Error("disk I/O error"), { errcode: 10 });
+  let looks = 0;
+  const taken = (): number => {
+    if (++looks < 3) throw new MidwatchError("REGISTRY_BUSY", "taken away", { cause });
+    return looks;
+  };
+  expect(registries.use("reader", taken)).toBe(3);
+  looks = 0;
+  expect(() => registries.use("writer", taken)).toThrow("taken away");
+  registries.close();
 });
