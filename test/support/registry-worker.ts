@@ -36,7 +36,7 @@ if (verb === "hold") {
   const db = new DatabaseSync(path);
   db.exec("BEGIN IMMEDIATE; INSERT INTO meta VALUES ('held', '1')");
   process.send?.("held");
-  setInterval(() => {}, 1000);
+  setInterval(() => void db.isTransaction, 1000); // Nobody else holds it: collected, it would give up its lock.
 } else if (verb === "open") {
   const registry = Registry.open(path);
   process.send?.({ movedAside: registry.movedAside ?? null });
