@@ -76,4 +76,8 @@ it("a uuid of version 7 begins with the time and sorts by it", () => {
   expect(uuidv7(0x0123456789ab)).toMatch(/^01234567-89ab-7/);
   expect(uuidv7(Date.now())).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(uuidv7(1000) < uuidv7(1001)).toBe(true);
+  const ids = Array.from({ length: 10_000 }, () => uuidv7(1002));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.toSorted()).toEqual(ids);
+  expect(uuidv7(1000).slice(15)).not.toBe(uuidv7(1001).slice(15));
 });

@@ -22,8 +22,6 @@ interface Waiter {
 
 const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const FLUSH_CHARS = 64 * 1024;
-/** With this much a commit begins at once: the disk works on it while the callers make the rest. */
-const COMMIT_CHARS = 16 * 1024;
 /** A character takes at most three bytes. Used within one flush only, by all appenders: fresh memory each time costs a fifth more. */
 const scratch = Buffer.allocUnsafeSlow(4 * FLUSH_CHARS);
 
@@ -35,6 +33,10 @@ export class Appender {
   #waiters: Waiter[] = [];
   /** A commit waits for the end of this turn, for what others append in it. */
   #gathering = false;
+  /** When the first and the last record of the next commit came, and how long a commit lasts by the last ones. */
+  #first = 0;
+  #last = 0;
+  #commitMs = 0;
   #committing = false;
   #scheduled = false;
   readonly #onExit = (): void => this.flush();
@@ -63,27 +65,38 @@ export class Appender {
     if (records.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       for (const record of records) this.#text += `${JSON.stringify(record)}\n`;
+      this.#last = performance.now();
+      if (this.#waiters.length === 0) this.#first = this.#last;
       this.#waiters.push({ resolve, reject });
-      if (this.#committing) return;
-      if (this.#text.length >= COMMIT_CHARS) this.#commit();
-      else if (!this.#gathering) {
-        this.#gathering = true;
-        queueMicrotask(() => {
-          this.#gathering = false;
-          if (!this.#committing && this.#waiters.length > 0) this.#commit();
-        });
-      }
+      if (!this.#committing) this.#begin();
     });
+  }
+
+  /**
+   * One commit for all is best where records are made faster than the disk takes them. Where making them lasts longer than a commit,
+   * the disk would stand idle meanwhile: then it gets what there is, and works while the callers make the rest.
+   */
+  #begin(): void {
+    if (this.#last - this.#first > this.#commitMs) this.#commit();
+    else if (!this.#gathering) {
+      this.#gathering = true;
+      queueMicrotask(() => {
+        this.#gathering = false;
+        if (!this.#committing && this.#waiters.length > 0) this.#commit();
+      });
+    }
   }
 
   #commit(): void {
     this.#committing = true;
     const waiters = this.#waiters;
+    const begun = performance.now();
     this.#waiters = [];
     const settle = (error: unknown): void => {
+      this.#committing = false;
+      this.#commitMs += (performance.now() - begun - this.#commitMs) / 8;
       for (const waiter of waiters) error === null ? waiter.resolve() : waiter.reject(error);
-      if (this.#waiters.length > 0) this.#commit();
-      else this.#committing = false;
+      if (this.#waiters.length > 0) this.#begin();
     };
     try {
       this.flush();

@@ -45,9 +45,12 @@ const RESERVED = /^(leader_election$|agent\.|verdict\.|http\.|fleet\.)/;
 
 /** With the fields in their order: a line begins with its version and id, which makes both quick to find. */
 export function makeEvent(input: EventInput): JournalEvent {
-  const { id = uuidv7(), interaction, actor, type, content, timestamp = iso(), ...about } = input;
+  const { id = uuidv7(), interaction, actor, type, content, timestamp = iso() } = input;
   const event: JournalEvent = { v: 1, id, interaction, actor, type, content, timestamp };
-  for (const [key, value] of Object.entries(about)) if (value !== undefined) event[key] = value;
+  for (const key of Object.keys(input)) {
+    const value = input[key as keyof EventInput];
+    if (value !== undefined && !(key in event)) event[key] = value;
+  }
   return event;
 }
 
