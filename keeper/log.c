@@ -176,18 +176,19 @@ static bool copy_to_mirror(Output *o, int64_t budget) {
 }
 
 /* fdatasync may take a second on a busy disk; in its own thread it delays no exit fact and no stop. */
-static struct { pthread_mutex_t lock; pthread_cond_t wake; int fd[2]; bool wanted; } syncer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {-1, -1}, false};
+static struct { pthread_mutex_t lock; pthread_cond_t wake; int fd[2]; bool busy; } syncer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {-1, -1}, false};
 
 static void *sync_loop(void *unused) {
   (void)unused;
+  pthread_mutex_lock(&syncer.lock);
   for (;;) {
-    pthread_mutex_lock(&syncer.lock);
-    while (!syncer.wanted) pthread_cond_wait(&syncer.wake, &syncer.lock);
-    syncer.wanted = false;
+    while (!syncer.busy) pthread_cond_wait(&syncer.wake, &syncer.lock);
     int out = syncer.fd[0], err = syncer.fd[1];
     pthread_mutex_unlock(&syncer.lock);
     fdatasync(out);
     fdatasync(err);
+    pthread_mutex_lock(&syncer.lock);
+    syncer.busy = false;
   }
   return NULL;
 }
@@ -205,13 +206,15 @@ void log_sync_start(Run *run) {
 static void sync_when_due(Log *log, int64_t now) {
   int64_t size = log->out.size + log->err.size, grown = size - log->synced_size;
   if (!log->sync || grown <= 0 || (grown < SYNC_BYTES && now - log->synced_ms < SYNC_MS)) return;
-  log->synced_size = size;
-  log->synced_ms = now;
   pthread_mutex_lock(&syncer.lock);
-  syncer.fd[0] = log->out.mirror >= 0 ? log->out.mirror : log->out.fd;
-  syncer.fd[1] = log->err.mirror >= 0 ? log->err.mirror : log->err.fd;
-  syncer.wanted = true;
-  pthread_cond_signal(&syncer.wake);
+  if (!syncer.busy) { /* one sync on the heels of the other would keep the agent from writing */
+    log->synced_size = size;
+    log->synced_ms = now;
+    syncer.fd[0] = log->out.mirror >= 0 ? log->out.mirror : log->out.fd;
+    syncer.fd[1] = log->err.mirror >= 0 ? log->err.mirror : log->err.fd;
+    syncer.busy = true;
+    pthread_cond_signal(&syncer.wake);
+  }
   pthread_mutex_unlock(&syncer.lock);
 }
 
