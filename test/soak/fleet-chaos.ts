@@ -75,8 +75,12 @@ export function fleetChaos(seconds: number, seed = 1, agentsEach = 10): Promise<
       }
       const stored = await settled(async () => await verdict(engine, hosts, leaders), PATIENCE_MS, fail);
       Object.assign(figures, { network: lan === undefined ? "wires" : "namespaces" }, counts, stored, {
-        "follows a leader, in times of the lease, median": (percentile(fleet.took, 0.5) / TTL_MS).toFixed(2),
-        "follows a leader, in times of the lease, p99": (percentile(fleet.took, 0.99) / TTL_MS).toFixed(2),
+        "follows a leader that stands still, in times of the lease, median": (
+          percentile(fleet.took, 0.5) / TTL_MS
+        ).toFixed(2),
+        "follows a leader that stands still, in times of the lease, p99": (
+          percentile(fleet.took, 0.99) / TTL_MS
+        ).toFixed(2),
       });
     } finally {
       await engine.close();
@@ -137,7 +141,8 @@ async function strikeLeader(isKill: boolean, { engine, hosts, leaders, people, t
   const begun = performance.now();
   leading.child.kill(isKill ? "SIGKILL" : "SIGSTOP");
   await until(async () => ![undefined, leading].includes(await leadingOf()), PATIENCE_MS, "another leads");
-  took.push(performance.now() - begun);
+  // That a process is gone is seen at once on one machine, as all of these are: only the other fault takes as long as between machines.
+  if (!isKill) took.push(performance.now() - begun);
   const at = leaders.indexOf(leading);
   if (isKill) leaders[at] = new Candidate(hosts[at] as ChaosHost, people, TTL_MS, leading);
   else leading.child.kill("SIGCONT");
