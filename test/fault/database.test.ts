@@ -25,7 +25,7 @@ describe("a process stands still inside a write transaction", () => {
   const timed = async <T>(act: Promise<T>): Promise<T> => {
     const begun = performance.now();
     const result = await act;
-    expect(performance.now() - begun).toBeLessThan(3000);
+    expect(performance.now() - begun).toBeLessThan(10_000); // The holder stands still for good: whoever waits for it never comes back.
     return result;
   };
 
