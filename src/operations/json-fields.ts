@@ -3,7 +3,8 @@
  * dropped does not pass without its sentence here. Only the generator of the page reads this.
  */
 import type { Attention } from "../agent/attention.ts";
-import type { ListRecord, Message, Report, ShowRecord, TaskFact } from "../core/types.ts";
+import type { TaskFact } from "../core/intent.ts";
+import type { ListRecord, Message, Report, ShowRecord } from "../core/types.ts";
 import type { AgentSummary, HostRecord, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet.ts";
 
 /** Names of the fields, of every member of a union, without those that any record may have besides. */
