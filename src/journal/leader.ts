@@ -142,7 +142,8 @@ export interface Leadership {
 }
 
 /** Who leads, as one look can tell. Nothing is decided from this. */
-export async function leadership(registers: Registers, role: string = LEADER): Promise<Leadership> {
+export async function leadership(registers: Registers): Promise<Leadership> {
+  const role = LEADER;
   const value = (await registers.get<LeaseValue | null>(`leases/${role}`))?.value;
   if (typeof value?.holder !== "string")
     return { role, state: "none", holder: null, term: null, since: null, pid: null, ttl_ms: null };
