@@ -2,6 +2,7 @@
 export type { StartOptions } from "./agent/start.ts";
 export type { StopOptions } from "./agent/stop.ts";
 export { type ErrorCode, MidwatchError } from "./core/errors.ts";
+export type { TaskFact } from "./core/intent.ts";
 export type {
   FileReport,
   ListRecord,
@@ -11,7 +12,6 @@ export type {
   Phase,
   Report,
   ShowRecord,
-  TaskFact,
   TrackedFile,
 } from "./core/types.ts";
 export {
