@@ -17,6 +17,8 @@ export interface NatsOptions {
   more?: string;
   name?: string;
   port?: number;
+  /** Where its folder is made; the system's folder of temporary files by default. */
+  under?: string;
   /** A configuration that is there already; it has to listen on `port`. */
   file?: string;
 }
@@ -38,7 +40,7 @@ export class NatsServer {
   static async start(options: NatsOptions = {}): Promise<NatsServer> {
     const program = findNats(options.which ?? "current");
     if (program === undefined) throw new Error("there is no nats-server: node scripts/nats-server.mjs");
-    const folder = mkdtempSync(join(tmpdir(), "midwatch-nats-"));
+    const folder = mkdtempSync(join(options.under ?? tmpdir(), "midwatch-nats-"));
     mkdirSync(join(folder, "store"));
     const [port, monitorPort] = [options.port ?? (await freePort()), await freePort()];
     const { name = "hub-1", jetstream = "sync_interval: always", more = "" } = options;
