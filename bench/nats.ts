@@ -2,6 +2,8 @@
 import { findNats } from "../test/support/nats-program.ts";
 import { appendRows } from "./nats/append.ts";
 import { catchUpRows } from "./nats/catch-up.ts";
+import { costRows } from "./nats/cost.ts";
+import { pageRows } from "./nats/page.ts";
 import type { Options, Row } from "./support/row.ts";
 
 export async function bench(options: Options): Promise<Row[]> {
@@ -9,5 +11,7 @@ export async function bench(options: Options): Promise<Row[]> {
     options.say("SKIPPED, there is no nats-server. Next: node scripts/nats-server.mjs");
     return [];
   }
-  return [...(await appendRows(options)), ...(await catchUpRows(options))];
+  const rows: Row[] = [];
+  for (const part of [appendRows, pageRows, catchUpRows, costRows]) rows.push(...(await part(options)));
+  return rows;
 }

@@ -16,7 +16,7 @@ import { ELECTION, LEADER } from "../journal/term.ts";
 import { away, isNotFound } from "./fault.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
-import { expecting, type Outgoing, type Published, publish, publishTogether, stage } from "./publish.ts";
+import { expecting, type Outgoing, type Published, publish, publishTogether } from "./publish.ts";
 import { ensureStream } from "./stream.ts";
 import { Wake } from "./wake.ts";
 
@@ -37,8 +37,6 @@ interface Fence {
   seq: number;
   subject: string;
 }
-
-type Around = (act: () => Promise<Published>) => Promise<Published>;
 
 interface Place {
   /** Of the stream: one that was made anew has another. */
@@ -77,68 +75,33 @@ export class NatsLog implements EventLog {
   }
 
   async append(events: readonly JournalEvent[]): Promise<void> {
-    let storing: Promise<void> | undefined;
     for (const part of parts(events)) {
       const [first] = part as [JournalEvent];
-      if (first.term === undefined) {
-        // The hub gets this part while it stores the one before, and stores it only behind that.
-        const store = this.#sent(part);
-        await storing;
-        storing = store();
-        storing.catch(() => undefined); // Awaited below, unless something else fails first.
-        continue;
-      }
-      await storing;
-      storing = undefined;
-      if (first.type === ELECTION) await this.#elect(first, first.term);
-      else await this.#storeFenced(part, await this.#fence(first, first.term));
+      if (first.type === ELECTION && first.term !== undefined) await this.#elect(first, first.term);
+      else await this.#store(part, first.term === undefined ? undefined : await this.#fence(first, first.term));
     }
-    await storing;
   }
 
-  #messages(events: readonly JournalEvent[]): Outgoing[] {
+  async #store(events: readonly JournalEvent[], fence: Fence | undefined): Promise<void> {
     const subject = this.#names.of(this.#origin);
-    return events.map((event) => ({ subject, payload: JSON.stringify(event), id: event.id }));
-  }
-
-  /** What it gives has it stored. */
-  #sent(events: readonly JournalEvent[]): () => Promise<void> {
-    const messages = this.#messages(events);
-    const [only, ...more] = messages as [Outgoing];
-    const store = more.length === 0 ? () => publish(this.#hub, only) : stage(this.#hub, messages);
-    return async () => {
-      const { result } = await store();
-      if (result === "conflict") throw deposed();
-      if (result === "duplicate" && more.length > 0) await this.#oneByOne(messages, (act) => act());
-    };
-  }
-
-  async #storeFenced(events: readonly JournalEvent[], fence: Fence): Promise<void> {
-    const headers = expecting(fence.seq, fence.subject);
-    const [first, ...rest] = this.#messages(events) as [Outgoing];
-    const whole: [Outgoing, ...Outgoing[]] = [{ ...first, headers }, ...rest];
-    const fenced: Around = (act) => this.#fenced(fence, act);
-    const { result } = await fenced(() =>
-      rest.length === 0 ? publish(this.#hub, whole[0]) : publishTogether(this.#hub, whole),
+    const headers = fence === undefined ? {} : expecting(fence.seq, fence.subject);
+    const messages: Outgoing[] = events.map((event) => ({ subject, payload: JSON.stringify(event), id: event.id }));
+    const [first, ...rest] = messages as [Outgoing];
+    const whole = [{ ...first, headers }, ...rest];
+    const result = await this.#fenced(fence, () =>
+      rest.length === 0 ? publish(this.#hub, whole[0] as Outgoing) : publishTogether(this.#hub, whole),
     );
+    // Of a batch nothing was stored: one after the other, what is there already is passed over.
     if (result === "duplicate" && rest.length > 0)
-      await this.#oneByOne(
-        whole.map((message) => ({ ...message, headers })),
-        fenced,
-      );
-  }
-
-  /** Of a batch of which something is there already nothing was stored: one after the other, what is there is passed over. */
-  async #oneByOne(messages: readonly Outgoing[], around: Around): Promise<void> {
-    for (const message of messages) await around(() => publish(this.#hub, message));
+      for (const message of messages) await this.#fenced(fence, () => publish(this.#hub, { ...message, headers }));
   }
 
   /** A cluster may refuse because it is just storing another of the same leader: only another election ends a term. */
-  async #fenced(fence: Fence, act: () => Promise<Published>): Promise<Published> {
+  async #fenced(fence: Fence | undefined, act: () => Promise<Published>): Promise<Published["result"]> {
     for (;;) {
-      const published = await act();
-      if (published.result !== "conflict") return published;
-      if ((await this.#lastElection(fence.subject))?.seq !== fence.seq) throw deposed();
+      const { result } = await act();
+      if (result !== "conflict") return result;
+      if (fence === undefined || (await this.#lastElection(fence.subject))?.seq !== fence.seq) throw deposed();
       await sleep(AGAIN_MS);
     }
   }

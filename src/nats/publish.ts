@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import { MidwatchError } from "../core/errors.ts";
 import { isUnheard } from "./fault.ts";
+import { quickHeaders } from "./headers.ts";
 import type { Hub } from "./hub.ts";
 
 export interface Outgoing {
@@ -32,8 +33,6 @@ const AGAIN_MS = 100;
 /** The second: a cluster is just storing another one for the same subject, and does not wait how that ends. */
 const CONFLICT: readonly number[] = [10071, 10164];
 const DUPLICATE_IN_BATCH = 10201;
-/** Its beginning is gone: the server was told to store it too late, or another leads the stream now. */
-const INCOMPLETE = 10176;
 const TOO_LONG = 10054;
 /** No room: of the account, of the stream, of the disk. */
 const FULL: readonly number[] = [10002, 10023, 10028, 10047, 10077];
@@ -63,34 +62,21 @@ async function answered(hub: Hub, subject: string, payload: string, headers: Msg
 }
 
 export async function publishTogether(hub: Hub, messages: readonly Outgoing[]): Promise<Published> {
-  return await stage(hub, messages)();
-}
-
-/**
- * Sends all but the last at once, so that the server has them by the time they are wanted; what it gives sends the last, with which
- * all of them are stored. Without that the server forgets them after ten seconds.
- */
-export function stage(hub: Hub, messages: readonly Outgoing[], again = false): () => Promise<Published> {
   const last = messages.at(-1);
-  if (last === undefined) return async () => ({ result: "stored", seq: 0 });
-  const batch = { "Nats-Batch-Id": randomBytes(9).toString("base64url") };
-  // What is published is encoded at once, so messages that differ only by their id share one object: making it is most of the work.
-  const shared = hub.headers(batch);
-  const headersOf = ({ id, headers }: Outgoing, n: number): MsgHdrs => {
-    const made = headers === undefined && id !== undefined ? shared : hub.headers({ ...headers, ...batch });
-    if (id !== undefined) made.set("Nats-Msg-Id", id);
-    made.set("Nats-Batch-Sequence", String(n));
-    return made;
-  };
-  for (const [i, message] of messages.slice(0, -1).entries())
-    hub.connection.publish(message.subject, message.payload, { headers: headersOf(message, i + 1) });
-  return async () => {
-    const commit = headersOf(last, messages.length);
-    commit.set("Nats-Batch-Commit", "1");
-    const answer = (await hub.request(last.subject, last.payload, commit)).json<Answer>();
-    // Nothing of it was stored, so it may be sent again.
-    return answer.error?.err_code === INCOMPLETE && !again ? await stage(hub, messages, true)() : read(answer);
-  };
+  if (last === undefined) return { result: "stored", seq: 0 };
+  const batch = randomBytes(9).toString("base64url");
+  const fieldsOf = ({ id, headers }: Outgoing, n: number): Record<string, string> => ({
+    ...headers,
+    ...(id === undefined ? {} : { "Nats-Msg-Id": id }),
+    "Nats-Batch-Id": batch,
+    "Nats-Batch-Sequence": String(n),
+  });
+  for (const [i, message] of messages.slice(0, -1).entries()) {
+    const headers = quickHeaders(hub, fieldsOf(message, i + 1));
+    hub.connection.publish(message.subject, Buffer.from(message.payload), { headers });
+  }
+  const commit = hub.headers({ ...fieldsOf(last, messages.length), "Nats-Batch-Commit": "1" });
+  return read((await hub.request(last.subject, last.payload, commit)).json<Answer>());
 }
 
 function read({ error, seq = 0, duplicate = false }: Answer): Published {
