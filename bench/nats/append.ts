@@ -22,7 +22,7 @@ export function eventOf(n: number): JournalEvent {
 
 export async function appendRows({ quick, dir, say }: Options): Promise<Row[]> {
   // Short turns: what else runs on the machine changes within seconds, and has to hit all alike.
-  const [count, rounds] = quick ? [1000, 15] : [1000, 121];
+  const [count, rounds] = quick ? [1000, 15] : [1000, 101];
   say("three servers");
   await using cluster = await Cluster.start(dir);
   const connection = await connect({ servers: cluster.url });

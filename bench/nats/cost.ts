@@ -65,14 +65,14 @@ async function eventRows(
     await send(1000, 100);
     say(`what an event costs ${kind}`);
     const many = await send(quick ? 5000 : 20_000, 500);
-    const alone = await send(quick ? 300 : 2000, 1);
+    const alone = await send(quick ? 300 : 600, 1);
     const bytes = JSON.stringify(eventOf(1)).length;
     return [
       row({
         promise: `hub: an event of ${bytes} B, ${kind}`,
         figure: "bytes on disk · bytes in over the network, all servers together",
         measured: `${digits(many.disk)} · ${digits(many.wire)}`,
-        note: "as a host forwards it; three servers keep it twice each for a time: as a copy and in the log between them",
+        note: "as a host forwards it; of three servers each has a copy, and for a time what they send each other",
       }),
       row({
         promise: `hub: CPU for ${digits(PER)} events, ${kind}`,
@@ -92,7 +92,7 @@ async function hostRows({ quick, dir, say }: Options): Promise<Row[]> {
   const seconds = quick ? 8 : 20;
   await using server = await NatsServer.start({ under: dir });
   await using host = await JoinedHost.start(join(dir, "cost"), server.url);
-  const watch = async (): Promise<Watched> => {
+  const watch = async (seconds: number): Promise<Watched> => {
     await sleep(3000); // Past what joining and starting cost.
     const [before, cpu] = [await varzOf(server), cpuSeconds(server.pid)];
     await sleep(seconds * 1000);
@@ -105,15 +105,15 @@ async function hostRows({ quick, dir, say }: Options): Promise<Row[]> {
     };
   };
   say(`a host that does nothing, ${seconds} s`);
-  const idle = await watch();
+  const idle = await watch(seconds);
   const begun = await eventsOf(host);
-  say(`${AGENTS} agents that print, ${seconds} s`);
+  say(`${AGENTS} agents that print, ${seconds / 2} s`);
   const runs = Array.from({ length: AGENTS }, () => host.workspace.run({ argv: ["sh", "-c", PRINT] }));
   const agents = (await Promise.all(runs)).map(({ agent }) => agent);
   let busy: Watched;
   let entry: number;
   try {
-    busy = await watch();
+    busy = await watch(seconds / 2);
     entry = await entryBytes(host);
   } finally {
     await host.workspace.stop(agents, { graceMs: 0 });

@@ -13,7 +13,7 @@ const JOIN_MS = 30_000;
 const END_MS = 10_000;
 
 export const HOST = "alpha";
-export const FLEET = "fleet";
+const FLEET = "fleet";
 
 export class JoinedHost implements AsyncDisposable {
   readonly workspace: Workspace;
@@ -43,7 +43,7 @@ export class JoinedHost implements AsyncDisposable {
       config: { grace: "0" },
     });
     await prepare(workspace);
-    const fleet = await FleetLink.open({ servers: [url], name: "bench", inbox: undefined }, FLEET, "person");
+    const fleet = await FleetLink.open({ servers: [url], name: "bench" }, FLEET, "person");
     const args = [CLI, "up", "--no-http", "--workspace", workspace.root, "--join", url, "--name", HOST];
     const child = spawn(process.execPath, args, { cwd: dir, stdio: "ignore" });
     const host = new JoinedHost(workspace, fleet, child);
