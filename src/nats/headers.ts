@@ -1,6 +1,6 @@
 /**
  * Headers of the many messages of a batch. The client's own check every name letter by letter and look through all fields for each that
- * is set, which is most of what a batch costs its sender. It only ever encodes what it is given, so it is given the bytes.
+ * is set: four times the work of writing them down. It only ever encodes what it is given, so it is given the bytes.
  */
 import type { MsgHdrs } from "@nats-io/transport-node";
 import type { Hub } from "./hub.ts";
