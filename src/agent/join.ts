@@ -109,8 +109,8 @@ export function joinRounds(context: Context, call: JoinCall): { round(): Promise
       [problem, rest] = ["", REST_MS];
     } catch (error) {
       if (call.signal.aborted) return;
-      const { message } = toMidwatchError(error);
-      if (message !== problem) tell(message);
+      const { message, hint } = toMidwatchError(error);
+      if (message !== problem) tell(hint === undefined ? message : `${message} ${hint}`);
       problem = message;
       restUntil = performance.now() + rest;
       rest = Math.min(rest * 2, REST_MOST_MS);

@@ -1,7 +1,6 @@
 // `npm run soak [FACTOR] [SEED] [NAME...]`: every campaign, or those named, long, three at a time, each in a process of its own; writes
 // docs/soak.md.
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import { differential } from "./differential.ts";
 import { fileKills } from "./file-kills.ts";
 import { fleetChaos } from "./fleet-chaos.ts";
 import { httpFollowers } from "./http-followers.ts";
+import { inProcess } from "./in-process.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
@@ -60,14 +60,13 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 200],
   syncClones: [syncClones, 60],
-  fleetChaos: [fleetChaos, 400],
+  fleetChaos: [fleetChaos, 1200],
   watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
 };
 const LANES = 3;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const self = fileURLToPath(import.meta.url);
 
 const [first = "1", second = String(Date.now() % 1_000_000), ...rest] = process.argv.slice(2);
 if (first in CAMPAIGNS) await runOne(first, Number(second), Number(rest[0]));
@@ -103,22 +102,6 @@ async function runAll(factor: number, seed: number, names: readonly string[]): P
   const failed = reports.some(({ failures }) => failures.length > 0);
   console.log(failed ? "FAILED" : "all held");
   process.exit(failed ? 1 : 0);
-}
-
-async function inProcess(name: string, count: number, seed: number): Promise<Report> {
-  const child = spawn(process.execPath, [self, name, String(count), String(seed)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let text = "";
-  child.stdout.on("data", (part) => {
-    text += part;
-  });
-  await once(child, "close");
-  try {
-    return JSON.parse(text.trim().split("\n").at(-1) ?? "") as Report;
-  } catch {
-    return { name, count, seed, failures: [`gave no report: ${text.slice(-500)}`], figures: {}, tookMs: 0 };
-  }
 }
 
 function write(reports: readonly Report[], waiting: readonly string[]): void {

@@ -1,4 +1,4 @@
-// `nats-leader-worker.ts URLS FLEET TTL_MS`: wants to lead a fleet, and writes lines with its term while it does, and some more in its old
+// `nats-leader-worker.ts URLS FLEET TTL_MS NKEY`: wants to lead a fleet, and writes lines with its term while it does, and some more in its old
 // term when it no longer does: those the server has to refuse. It sends the ids of those that were acknowledged. Told "end", it gives the lease back and ends.
 import { MidwatchError } from "../../src/core/errors.ts";
 import { uuidv7 } from "../../src/core/ids.ts";
@@ -6,8 +6,9 @@ import { iso } from "../../src/core/time.ts";
 import { Leader } from "../../src/journal/leader.ts";
 import { NatsEngine } from "../../src/nats/engine.ts";
 
-const [urls = "", fleet = "", ttl = "1000"] = process.argv.slice(2);
-const engine = new NatsEngine({ servers: urls.split(","), name: "worker", fleet, origin: `worker-${process.pid}` });
+const [urls = "", fleet = "", ttl = "1000", nkey] = process.argv.slice(2);
+const servers = urls.split(",");
+const engine = new NatsEngine({ servers, nkey, name: "worker", fleet, origin: `worker-${process.pid}` });
 const ending = new AbortController();
 const leader = new Leader(engine, {
   ...{ kind: "worker", ttlMs: Number(ttl), pause: "auto", signal: ending.signal },

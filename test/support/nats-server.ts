@@ -5,9 +5,11 @@ import { createServer, connect as dial } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Place } from "./lan.ts";
 import { findNats } from "./nats-program.ts";
 
 const START_MS = 20_000;
+const HERE = { address: "127.0.0.1", via: [] } as const;
 
 export interface NatsOptions {
   which?: "current" | "old";
@@ -19,6 +21,8 @@ export interface NatsOptions {
   port?: number;
   /** Where its folder is made; the system's folder of temporary files by default. */
   under?: string;
+  /** Where it is, when not on the loopback of this process. */
+  place?: Pick<Place, "address" | "via"> | undefined;
   /** A configuration that is there already; it has to listen on `port`. */
   file?: string;
 }
@@ -27,14 +31,16 @@ export class NatsServer {
   readonly port: number;
   readonly monitor: string;
   readonly folder: string;
+  readonly #place: Pick<Place, "address" | "via">;
   readonly #program: string;
   #child: ChildProcess | undefined;
 
-  private constructor(program: string, folder: string, port: number, monitorPort: number) {
+  private constructor(program: string, folder: string, place: Pick<Place, "address" | "via">, ports: [number, number]) {
     this.#program = program;
     this.folder = folder;
-    this.port = port;
-    this.monitor = `http://127.0.0.1:${monitorPort}`;
+    this.#place = place;
+    this.port = ports[0];
+    this.monitor = `http://${place.address}:${ports[1]}`;
   }
 
   static async start(options: NatsOptions = {}): Promise<NatsServer> {
@@ -43,18 +49,18 @@ export class NatsServer {
     const folder = mkdtempSync(join(options.under ?? tmpdir(), "midwatch-nats-"));
     mkdirSync(join(folder, "store"));
     const [port, monitorPort] = [options.port ?? (await freePort()), await freePort()];
-    const { name = "hub-1", jetstream = "sync_interval: always", more = "" } = options;
+    const { name = "hub-1", jetstream = "sync_interval: always", more = "", place = HERE } = options;
     const config = [
       `server_name: ${name}`,
-      `listen: 127.0.0.1:${port}`,
-      `http: 127.0.0.1:${monitorPort}`,
+      `listen: ${place.address}:${port}`,
+      `http: ${place.address}:${monitorPort}`,
       "max_payload: 8MB",
       `jetstream { store_dir: ${JSON.stringify(join(folder, "store"))}\n ${jetstream} }`,
       more,
     ];
     const text = options.file === undefined ? config.join("\n") : readFileSync(options.file, "utf8");
     writeFileSync(join(folder, "nats.conf"), `${text}\n`);
-    const server = new NatsServer(program, folder, port, monitorPort);
+    const server = new NatsServer(program, folder, place, [port, monitorPort]);
     try {
       await server.up();
     } catch (error) {
@@ -65,7 +71,7 @@ export class NatsServer {
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `nats://${this.#place.address}:${this.port}`;
   }
 
   get pid(): number {
@@ -74,12 +80,12 @@ export class NatsServer {
 
   /** With what it had on its disk. */
   async up(): Promise<void> {
-    const child = spawn(this.#program, ["-c", join(this.folder, "nats.conf"), "-l", join(this.folder, "nats.log")], {
-      stdio: "ignore",
-    });
+    const args = ["-c", join(this.folder, "nats.conf"), "-l", join(this.folder, "nats.log")];
+    const [program = "", ...rest] = [...this.#place.via, this.#program, ...args];
+    const child = spawn(program, rest, { stdio: "ignore" });
     this.#child = child;
     const until = performance.now() + START_MS;
-    while (!(await answers(this.port))) {
+    while (!(await answers(this.#place.address, this.port))) {
       if (child.exitCode !== null || performance.now() > until) throw new Error(`nats-server: ${this.log()}`);
       await sleep(20);
     }
@@ -112,9 +118,9 @@ export class NatsServer {
   }
 }
 
-function answers(port: number): Promise<boolean> {
+function answers(address: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = dial(port, "127.0.0.1");
+    const socket = dial(port, address);
     socket.setTimeout(1000, () => socket.destroy());
     // It greets who connects.
     socket.once("data", () => {
