@@ -29,3 +29,7 @@ export {
   type WaitOptions,
   type Workspace,
 } from "./fleet.ts";
+// For programs of several machines: the journal on their hub, and who leads among them (docs/scale.md).
+export type { Engine } from "./journal/engine.ts";
+export { Leader, type LeaderOptions } from "./journal/leader.ts";
+export { NatsEngine, type NatsEngineOptions } from "./nats/engine.ts";
