@@ -1,5 +1,5 @@
 // `node scripts/screenshots.mjs [FOLDER] [--all]`: plays a scene with scripted agents and takes pictures of the dashboard. Without a folder
-// those of the README go to docs/screenshots; with --all every view in every width, light and dark.
+// those that the documents show go to docs/screenshots; with --all every view in every width, light and dark.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,8 +10,11 @@ import { Lab } from "../test/support/workspace.ts";
 const all = process.argv.includes("--all");
 const folder = process.argv.slice(2).find((word) => !word.startsWith("--")) ?? "docs/screenshots";
 const WIDTHS = { 390: 844, 1280: 760, 1920: 1080 };
-/** What the README shows. */
-const README = ["home-1280-light", "agent-1280-dark", "journal-1280-light", "home-390-dark"];
+/** What the README and docs/dashboard.md show. */
+const README = [
+  ...Object.keys(WIDTHS).flatMap((width) => [`home-${width}-light`, `home-${width}-dark`]),
+  ...["agent-1280-dark", "blocked-1920-light", "journal-1280-light"],
+];
 
 mkdirSync(folder, { recursive: true });
 const lab = new Lab();

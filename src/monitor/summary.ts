@@ -253,7 +253,7 @@ const ACTIONS: Readonly<Record<RuleName, string>> = {
 function actionOf({ reasons, resets_at }: Judgement, { outcome }: Facts): string {
   const [first] = reasons;
   if (first === undefined) return outcome === null ? "None." : "Look at its result.";
-  return resets_at === null ? ACTIONS[first.rule] : `Wait until ${resets_at}; ${ACTIONS[first.rule]}`;
+  return resets_at === null ? ACTIONS[first.rule] : `Wait until ${resets_at}. ${ACTIONS[first.rule]}`;
 }
 
 /** One line, bounded, without colours and secrets. */
