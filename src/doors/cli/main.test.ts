@@ -245,6 +245,15 @@ describe("printing", () => {
     const code = await main(["endless"], { stdout: broken, stderr, env: {}, cwd: "/" }, others);
     expect([code, stderr.read()]).toEqual([0, null]);
   });
+
+  it.each(["list", "endless"])("says so when the output meets a full disk: %s", async (command) => {
+    const full = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" })),
+    });
+    const stderr = new PassThrough();
+    const code = await main([command, "--json"], { stdout: full, stderr, env: {}, cwd: "/" }, others);
+    expect([code, JSON.parse(String(stderr.read())).error.code]).toEqual([5, "DISK_FULL"]);
+  });
 });
 
 describe("help", () => {
