@@ -89,6 +89,17 @@ describe("bad input", () => {
     });
   });
 
+  it("stop: an id that names nobody keeps no other from being stopped, and the worst exit code counts", async () => {
+    const place = folder();
+    const { agent } = await workspaceIn(place).run({ argv: ["sleep", "60"] });
+    const { code, stdout, stderr } = await midwatch(place, ["stop", "--json", "nobody", agent, "../x"]);
+    expect([code, JSON.parse(stdout)]).toEqual([3, expect.objectContaining({ agent, verified: true })]);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "NOT_FOUND_AGENT",
+      message: expect.stringContaining('"../x" is not an agent id'),
+    });
+  });
+
   it("numbers of logs are checked at the door", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
