@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -98,6 +99,25 @@ describe("bad input", () => {
       code: "NOT_FOUND_AGENT",
       message: expect.stringContaining('"../x" is not an agent id'),
     });
+  });
+
+  it.each([
+    ["plain/below", 2, "BAD_PATH"],
+    [LONG, 2, "BAD_PATH"],
+    ["/proc/nothing", 5, "NOT_WRITABLE"],
+    ["plain", 5, "UNSAFE_PATH"],
+  ])("a workspace that cannot be: %s", async (path, code, name) => {
+    const place = folder();
+    writeFileSync(join(place, "plain"), "x");
+    const result = await midwatch(place, ["run", "--json", "--workspace", path, "--", "true"]);
+    expect([result.code, JSON.parse(result.stderr).error.code]).toEqual([code, name]);
+  });
+
+  it("the installed command has its own --env-file, which Node would take for itself", () => {
+    const command = join(import.meta.dirname, "../../dist/midwatch.js");
+    const args = ["run", "--json", "--env-file", "gone", "--", "true"];
+    const { status, stderr } = spawnSync(command, args, { cwd: folder(), encoding: "utf8", timeout: 30_000 });
+    expect([status, JSON.parse(stderr).error.code]).toEqual([2, "BAD_PATH"]);
   });
 
   it("numbers of logs are checked at the door", async () => {
