@@ -149,9 +149,11 @@ export const run: Operation = operation({
   next: (item) =>
     "runs" in item
       ? `midwatch logs ${item.agent}`
-      : item.pid === null && !item.error
-        ? "midwatch up"
-        : `midwatch logs -f ${item.agent}`,
+      : item.error
+        ? `midwatch show ${item.agent}`
+        : item.pid === null
+          ? "midwatch up"
+          : `midwatch logs -f ${item.agent}`,
   exitCode: (item) =>
     "runs" in item ? (item.outcome === "completed" ? 0 : 1) : item.phase === "launch_failed" ? 1 : 0,
 });

@@ -33,6 +33,17 @@ const echo: Operation = operation({
 
 const others: Operation[] = [
   operation({
+    name: "lose",
+    summary: "An answer that is a failure",
+    positionals: [],
+    input: z.strictObject({}),
+    changes: false,
+    examples: [],
+    run: () => ({ n: 1 }),
+    next: ({ n }) => `midwatch show ${n}`,
+    exitCode: () => 1,
+  }),
+  operation({
     name: "list",
     summary: "A list",
     positionals: [],
@@ -219,6 +230,11 @@ describe("printing", () => {
       stdout: "2 rows, color false, width 80\n",
       stderr: "Next: midwatch show 1\n",
     });
+  });
+
+  it("names the next command also where it failed", async () => {
+    expect(await run(["lose"])).toMatchObject({ code: 1, stderr: "Next: midwatch show 1\n" });
+    expect(await run(["lose", "--json"])).toMatchObject({ code: 1, stderr: "" });
   });
 
   it("prints a list as one object a line, and nothing else, with --json", async () => {

@@ -149,7 +149,7 @@ async function print(operation: Operation, answer: unknown, printing: Printing):
     code = Math.max(code, operation.exitCode?.(data) ?? 0);
   }
   await out.flush();
-  const next = json || code !== 0 ? undefined : operation.next?.(last);
+  const next = json ? undefined : operation.next?.(last);
   if (next !== undefined && !out.gone.aborted) io.stderr.write(`Next: ${next}\n`);
   return code;
 }
