@@ -17,6 +17,8 @@ describe("bad input", () => {
     ["a folder as a command", ["run", "--", "./folder"], 5, "COMMAND_NOT_FOUND"],
     ["a cwd that is gone", ["run", "--cwd", "gone", "--", "true"], 2, "BAD_PATH"],
     ["a file as cwd", ["run", "--cwd", "plain", "--", "true"], 2, "BAD_PATH"],
+    ["an input that is gone", ["run", "--stdin", "gone", "--", "true"], 2, "BAD_PATH"],
+    ["a folder as input", ["run", "--stdin", "folder", "--", "true"], 2, "BAD_PATH"],
     ["a name that is a path", ["run", "--name", "../../etc", "--", "true"], 2, "BAD_ID"],
     ["a task that is a path", ["run", "--task", "../x", "--", "true"], 2, "BAD_ID"],
     ["an unknown flag", ["run", "--grase", "1s", "--", "true"], 2, "USAGE"],
@@ -88,6 +90,15 @@ describe("bad input", () => {
       code: 3,
       stderr: expect.stringContaining("no workspace"),
     });
+  });
+
+  it("a task where an agent belongs: the way to its agents", async () => {
+    const place = folder();
+    const { task } = workspaceIn(place).task("one");
+    for (const command of ["show", "logs", "stop"]) {
+      const { code, stderr } = await midwatch(place, [command, task]);
+      expect([code, stderr], command).toEqual([2, expect.stringContaining(`midwatch ls --all --task ${task}`)]);
+    }
   });
 
   it("stop: an id that names nobody keeps no other from being stopped, and the worst exit code counts", async () => {
