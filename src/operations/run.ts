@@ -210,6 +210,9 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     throw new MidwatchError("USAGE", "--branch names the branch of one agent; --each starts several.", {
       hint: "Use --worktree: each agent gets a branch of its own.",
     });
+  if (prompt?.trim() === "")
+    // Most likely a variable that is not set, and an agent CLI that is asked for nothing costs money all the same.
+    throw new MidwatchError("USAGE", "The prompt is empty.", { hint: 'midwatch run "what it should do"' });
   const driver =
     given.driver ??
     (prompt === undefined || (interactive && command.length > 0)

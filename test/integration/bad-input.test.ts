@@ -12,6 +12,8 @@ describe("bad input", () => {
   it.each([
     ["no command", ["run"], 2, "USAGE"],
     ["an empty command", ["run", "--", ""], 2, "USAGE"],
+    ["an empty prompt", ["run", ""], 2, "USAGE"],
+    ["a prompt of blanks", ["run", "--driver", "claude", " \n"], 2, "USAGE"],
     ["a command that does not exist", ["run", "--", "no-such-command-here"], 5, "COMMAND_NOT_FOUND"],
     ["a file that is not executable", ["run", "--", "./plain"], 5, "COMMAND_NOT_FOUND"],
     ["a folder as a command", ["run", "--", "./folder"], 5, "COMMAND_NOT_FOUND"],
