@@ -69,8 +69,9 @@ import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/workt
 import type { RouteStatus } from "./alert/state.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
+import type { TaskFact } from "./core/intent.ts";
 import type { Progress } from "./core/progress.ts";
-import type { ListRecord, Message, Report, ShowRecord, TaskFact } from "./core/types.ts";
+import type { ListRecord, Message, Report, ShowRecord } from "./core/types.ts";
 import type { Activity } from "./drivers/index.ts";
 import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";

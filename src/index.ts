@@ -2,6 +2,7 @@
 export type { StartOptions } from "./agent/start.ts";
 export type { StopOptions } from "./agent/stop.ts";
 export { type ErrorCode, MidwatchError } from "./core/errors.ts";
+export type { TaskFact } from "./core/intent.ts";
 export type {
   FileReport,
   ListRecord,
@@ -11,7 +12,6 @@ export type {
   Phase,
   Report,
   ShowRecord,
-  TaskFact,
   TrackedFile,
 } from "./core/types.ts";
 export {
@@ -29,3 +29,7 @@ export {
   type WaitOptions,
   type Workspace,
 } from "./fleet.ts";
+// For programs of several machines: the journal on their hub, and who leads among them (docs/scale.md).
+export type { Engine } from "./journal/engine.ts";
+export { Leader, type LeaderOptions } from "./journal/leader.ts";
+export { NatsEngine, type NatsEngineOptions } from "./nats/engine.ts";

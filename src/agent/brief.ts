@@ -1,6 +1,6 @@
 /** The text that an agent gets: the caller's prompt with its task round it. Pure. */
 import type { AgentId } from "../core/ids.ts";
-import type { TaskFact } from "../core/types.ts";
+import type { TaskFact } from "../core/intent.ts";
 
 export interface Brief {
   prompt: string;

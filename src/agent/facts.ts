@@ -1,11 +1,11 @@
 /** The facts of one run as they are on disk now. A fact that is missing or torn is undefined. */
+import type { IntentFact } from "../core/intent.ts";
 import type {
   ClaimFact,
   CleanupFact,
   DoneFact,
   ExitFact,
   HoldFact,
-  IntentFact,
   StartFact,
   StopFact,
   StuckFact,

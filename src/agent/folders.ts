@@ -2,8 +2,9 @@
 import { readdirSync } from "node:fs";
 import { throwIfExhausted } from "../core/errors.ts";
 import { type AgentId, isAgentId, isTaskId, type TaskId } from "../core/ids.ts";
+import type { TaskFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { TaskFact, Verdict } from "../core/types.ts";
+import type { Verdict } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
 import type { AgentSummary } from "../monitor/summary.ts";

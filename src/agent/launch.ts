@@ -4,8 +4,9 @@
  */
 import { join } from "node:path";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { IntentFact, StartFact } from "../core/types.ts";
+import type { StartFact } from "../core/types.ts";
 import { errno } from "../disk/fault.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import { readJson } from "../disk/replace.ts";

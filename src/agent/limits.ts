@@ -1,6 +1,6 @@
 /** The limits of a run, as its intent keeps them. */
 import type { Config } from "../core/config.ts";
-import type { IntentFact } from "../core/types.ts";
+import type { IntentFact } from "../core/intent.ts";
 
 export function limitsOf(config: Config): Pick<IntentFact, "limits" | "limit_policy"> {
   const { output_limit, wall_limit, idle_limit, token_limit, cost_limit, limit_policy } = config;

@@ -5,7 +5,8 @@
 import { existsSync } from "node:fs";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { IntentFact, LimitName, Tokens } from "../core/types.ts";
+import type { IntentFact } from "../core/intent.ts";
+import type { LimitName, Tokens } from "../core/types.ts";
 import { placeId } from "../journal/event.ts";
 import { signalMain } from "../process/identity.ts";
 import { archiveAged } from "./archive.ts";

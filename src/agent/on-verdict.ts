@@ -1,6 +1,6 @@
 /** What a task wants done when the watch is sure that one of its agents is blocked or off track. Without a wish nothing is done. */
 import type { AgentId } from "../core/ids.ts";
-import type { VerdictPolicy } from "../core/types.ts";
+import type { VerdictPolicy } from "../core/intent.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import { signalMain } from "../process/identity.ts";
 import { type Context, withReader } from "./context.ts";

@@ -3,7 +3,7 @@
  * loop, any `wait`) gives the oldest its turn; the registry counts, the keeper's claim decides.
  */
 import { toMidwatchError } from "../core/errors.ts";
-import type { IntentFact } from "../core/types.ts";
+import type { IntentFact } from "../core/intent.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import { compose } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";

@@ -8,7 +8,7 @@ import { buildIndex } from "../log/build-index.ts";
 import { lineFilter } from "../log/filter.ts";
 import { follow, type Look } from "../log/follow.ts";
 import { LineIndex } from "../log/line-index.ts";
-import { lineStartFrom, tailStart } from "../log/lines.ts";
+import { tailStart } from "../log/lines.ts";
 import { Log, type Matches, type Place, type Read } from "../log/log.ts";
 import { isBlank, type LogRecord } from "../log/record.ts";
 import { BufferSource } from "../log/source.ts";
@@ -32,8 +32,6 @@ export interface LogOptions {
   forever?: boolean | undefined;
   stderr?: boolean | undefined;
   run?: number | undefined;
-  /** At most this much of the end. */
-  maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -109,10 +107,6 @@ function* select(log: Log, end: number, options: LogOptions, matches: Matches | 
   if (options.lines !== undefined) {
     const tail = options.records ? log.tailRecords(options.lines, to) : log.tail(options.lines, to);
     if (tail.offset > from.offset) start = tail;
-  }
-  if (options.maxBytes !== undefined && to - start.offset > options.maxBytes) {
-    const offset = lineStartFrom(log.source, to - options.maxBytes, to);
-    start = { offset, line: log.lineAt(offset) };
   }
   for (const item of log.records(start, to)) if (matches === undefined || matches(item.raw.bytes)) yield item;
 }

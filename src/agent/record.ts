@@ -1,8 +1,9 @@
 /** Rows and records of one run, made from its facts and its files. The registry stores what is computed here. */
 import { type Stats, statSync } from "node:fs";
 import type { AgentId, TaskId } from "../core/ids.ts";
+import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { IntentFact, ListRecord, Member, RunSummary } from "../core/types.ts";
+import type { ListRecord, Member, RunSummary } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import type { Facts } from "./facts.ts";

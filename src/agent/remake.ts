@@ -2,8 +2,10 @@
  * A run's folder was deleted when its keeper was dead already, so nobody made it again. While processes of the run live, its facts
  * are made from its row: then it is seen as lost, can be adopted, and a stop ends it. What the row does not know stays unknown.
  */
+
+import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { ClaimFact, IntentFact, StartFact } from "../core/types.ts";
+import type { ClaimFact, StartFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, replace } from "../disk/replace.ts";
 import { hasKeeper, host } from "../process/identity.ts";

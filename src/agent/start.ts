@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newAgentId, newNonce, newTaskId, quote, slug, type TaskId } from "../core/ids.ts";
+import type { IntentFact, Permission, TaskFact } from "../core/intent.ts";
 import { iso, monoMs } from "../core/time.ts";
-import type { IntentFact, Permission, TaskFact } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
 import { assertWritable } from "../disk/workspace.ts";

@@ -2,7 +2,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import type { TaskFact } from "../core/types.ts";
+import type { TaskFact } from "../core/intent.ts";
 import { namesIn } from "../disk/inside.ts";
 import { leases } from "../process/keeper.ts";
 import type { Context } from "./context.ts";

@@ -12,8 +12,9 @@ import {
   type Stats,
 } from "node:fs";
 import { join } from "node:path";
+import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { CleanupFact, FileKind, IntentFact, TrackedFile } from "../core/types.ts";
+import type { CleanupFact, FileKind, TrackedFile } from "../core/types.ts";
 import { errno } from "../disk/fault.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";

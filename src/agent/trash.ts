@@ -5,8 +5,8 @@
 import { join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import { type AgentId, isAgentId, isTaskId, type TaskId } from "../core/ids.ts";
+import type { TaskFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { TaskFact } from "../core/types.ts";
 import { makeFolder, namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import { moveTree } from "../disk/move.ts";
 import { readJson } from "../disk/replace.ts";

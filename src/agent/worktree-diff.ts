@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { WorktreeFact } from "../core/types.ts";
+import type { WorktreeFact } from "../core/intent.ts";
 import { withScratch } from "../disk/scratch.ts";
 import { gitText } from "../process/git.ts";
 import type { Context } from "./context.ts";

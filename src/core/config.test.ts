@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CONFIG_KEYS, configDocument, loadConfig } from "./config.ts";
+import { loadConfig } from "./config.ts";
+import { configDocument } from "./config-document.ts";
+import { CONFIG_KEYS } from "./config-fields.ts";
 import { MidwatchError } from "./errors.ts";
 
 function refusal(act: () => unknown): MidwatchError {

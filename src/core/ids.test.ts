@@ -1,18 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  AGENT_ID,
-  isTaskId,
-  NONCE,
-  newAgentId,
-  newNonce,
-  newTaskId,
-  parseAgentId,
-  parseRun,
-  parseTaskId,
-  slug,
-  uuidv7,
-} from "./ids.ts";
+import { AGENT_ID, isTaskId, newAgentId, newNonce, newTaskId, parseAgentId, parseTaskId, slug, uuidv7 } from "./ids.ts";
 
 const AT = Date.parse("2026-11-15T19:04:05.678Z");
 const ones = (bytes: number): Uint8Array => new Uint8Array(bytes).fill(0x1a);
@@ -21,7 +9,7 @@ describe("ids", () => {
   it("are made of prefix or date, UTC time and randomness", () => {
     expect(newAgentId("Code Reviewer", AT, ones)).toBe("code-reviewer-190405-1a1a1a");
     expect(newTaskId(AT, ones)).toBe("TASK-20261115-190405-1a1a1a1a");
-    expect(newNonce()).toMatch(NONCE);
+    expect(newNonce()).toMatch(/^[0-9a-f]{32}$/);
   });
 
   it("R-000.8: two agents of one kind started in the same second have different ids", () => {
@@ -58,12 +46,6 @@ describe("ids", () => {
     expect(slug("C++ / Rust".replace("/", "&"))).toBe("c-rust");
     expect(slug("x".repeat(200))).toHaveLength(50);
     expect(newAgentId("x".repeat(200), AT)).toHaveLength(64);
-  });
-
-  it("runs count from 1", () => {
-    expect([parseRun("3"), parseRun(12)]).toEqual([3, 12]);
-    for (const bad of ["0", "-1", "1.5", "x", 0, Number.NaN, undefined])
-      expect(() => parseRun(bad)).toThrow(/run number/);
   });
 
   it("task ids are recognised", () => {

@@ -15,7 +15,6 @@ export type Random = (bytes: number) => Uint8Array;
 export const AGENT_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const ORIGIN_ID: RegExp = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const TASK_ID: RegExp = /^TASK-\d{8}-\d{6}-[0-9a-f]{8}$/;
-export const NONCE: RegExp = /^[0-9a-f]{32}$/;
 
 const REGISTER_KEY: RegExp = /^(leases|registers|heartbeats)(\/[a-z0-9][a-z0-9_-]{0,63}){1,3}$/;
 
@@ -34,18 +33,18 @@ export function newTaskId(nowMs: number = Date.now(), random: Random = randomByt
 }
 
 /** `<host>-6hex`: a name that people recognise and no other workspace has. */
-export function newOriginId(host: string, random: Random = randomBytes): OriginId {
+export function newOriginId(host: string): OriginId {
   const name = host
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+/, "")
     .slice(0, PREFIX_MAX);
-  return `${name === "" ? "host" : name.replace(/-+$/, "")}-${hex(random(3))}` as OriginId;
+  return `${name === "" ? "host" : name.replace(/-+$/, "")}-${hex(randomBytes(3))}` as OriginId;
 }
 
 /** 32 hex digits that mark every process of one run. */
-export function newNonce(random: Random = randomBytes): string {
-  return hex(random(16));
+export function newNonce(): string {
+  return hex(randomBytes(16));
 }
 
 /**
@@ -133,13 +132,6 @@ export function isTaskId(text: unknown): text is TaskId {
 
 export function isOriginId(text: unknown): text is OriginId {
   return typeof text === "string" && ORIGIN_ID.test(text);
-}
-
-/** A run number: 1, 2, 3 ... */
-export function parseRun(value: unknown): number {
-  const run = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value;
-  if (typeof run === "number" && Number.isSafeInteger(run) && run >= 1) return run;
-  throw new MidwatchError("BAD_NUMBER", `${quote(value)} is not a run number.`, { hint: "Runs count from 1." });
 }
 
 function stamp(nowMs: number): { date: string; time: string } {

@@ -95,12 +95,13 @@ function formsOf(value: string): Set<string> {
   return new Set([value, once, ascii, web, once.replaceAll("/", "\\/"), inJson(once), inJson(ascii)]);
 }
 
-export function fingerprint(values: readonly string[], salt: Uint8Array = randomBytes(16)): SecretPrints {
+export function fingerprint(values: readonly string[]): SecretPrints {
+  const salt = randomBytes(16);
   const bases = basesOf(salt);
   const forms = new Set(values.flatMap((value) => [...formsOf(value)]));
   return {
     v: 1,
-    salt: Buffer.from(salt).toString("hex"),
+    salt: salt.toString("hex"),
     values: [...forms].map((form) => {
       const bytes = Buffer.from(form);
       return {

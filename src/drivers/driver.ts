@@ -2,9 +2,10 @@
  * What midwatch knows of one agent CLI: how a headless run of it is started, how its lines are read, and how its end is judged.
  * A driver is data and pure functions: it starts nothing, reads no file and knows no clock.
  */
-import type { Outcome, Permission, Tokens } from "../core/types.ts";
+import type { Permission } from "../core/intent.ts";
+import type { Outcome, Tokens } from "../core/types.ts";
 
-export type { Permission } from "../core/types.ts";
+export type { Permission } from "../core/intent.ts";
 
 export interface McpServer {
   name: string;

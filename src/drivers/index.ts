@@ -1,4 +1,4 @@
-/** The drivers by name. Drivers of the user's own come from the configuration and are given to `driverNamed`. */
+/** The drivers that are built in, by name. */
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import { nearest } from "../core/nearest.ts";
@@ -16,12 +16,10 @@ export { readVersion } from "./version.ts";
 
 export const DRIVERS: readonly Driver[] = [claude, codex, gemini, opencode, command];
 
-/** One of the user's own wins over ours of the same name. */
-export function driverNamed(name: string, own: readonly Driver[] = []): Driver {
-  const all = [...own, ...DRIVERS];
-  const found = all.find((driver) => driver.name === name);
+export function driverNamed(name: string): Driver {
+  const found = DRIVERS.find((driver) => driver.name === name);
   if (found) return found;
-  const names = [...new Set(all.map((driver) => driver.name))];
+  const names = DRIVERS.map((driver) => driver.name);
   const near = nearest(name, names);
   throw new MidwatchError("USAGE", `There is no driver ${quote(name)}.`, {
     hint:

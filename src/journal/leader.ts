@@ -4,9 +4,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../core/config.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { monoMs } from "../core/time.ts";
-import type { PausePolicy } from "../core/types.ts";
 import { isGone, self } from "../process/identity.ts";
 import type { Engine, Registers } from "./engine.ts";
 import type { JournalEvent } from "./event.ts";
@@ -23,7 +23,7 @@ export interface LeaderOptions {
   /** What this process is, such as `up`; the beginning of its name. */
   kind: string;
   /** What to do after a write error, and where to tell of it. */
-  pause: PausePolicy;
+  pause: Config["pause"];
   tell(text: string): void;
   /** The process is told to end; `close` is still to be called. */
   signal: AbortSignal;
@@ -142,7 +142,8 @@ export interface Leadership {
 }
 
 /** Who leads, as one look can tell. Nothing is decided from this. */
-export async function leadership(registers: Registers, role: string = LEADER): Promise<Leadership> {
+export async function leadership(registers: Registers): Promise<Leadership> {
+  const role = LEADER;
   const value = (await registers.get<LeaseValue | null>(`leases/${role}`))?.value;
   if (typeof value?.holder !== "string")
     return { role, state: "none", holder: null, term: null, since: null, pid: null, ttl_ms: null };

@@ -4,10 +4,10 @@
  * itself offline and pauses. It goes on by itself when the write succeeds (`pause: auto`), or when a person says so (`manual`).
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { PausePolicy } from "../core/types.ts";
 import { isGone, type Somebody, self } from "../process/identity.ts";
 import type { Engine } from "./engine.ts";
 
@@ -23,13 +23,13 @@ export interface Paused {
   code: string;
   message: string;
   since: string;
-  mode: PausePolicy;
+  mode: Config["pause"];
   process: Somebody;
 }
 
 export interface PauseOptions {
   actor: string;
-  mode: PausePolicy;
+  mode: Config["pause"];
   /** The other channel: a terminal, a log, an alert. */
   tell(text: string): void;
   signal?: AbortSignal | undefined;

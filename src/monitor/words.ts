@@ -25,14 +25,14 @@ export class Words {
   #apart = 0;
 
   constructor(task: string) {
-    this.#known = wordsOf(task.slice(0, MOST_TEXT * 4), MOST_WORDS);
+    this.#known = wordsOf(task.slice(0, MOST_TEXT * 4));
     this.rich = this.#known.size >= RICH_TASK;
   }
 
   /** Steps in a row that were about something else. A window with too few words leaves the count as it is. */
   add(text: string): number {
     if (!this.rich) return 0;
-    const words = wordsOf(text.slice(0, MOST_TEXT), MOST_WORDS);
+    const words = wordsOf(text.slice(0, MOST_TEXT));
     this.#window.push(words);
     if (this.#window.length > WINDOW) this.#window.shift();
     const all = new Set(this.#window.flatMap((step) => [...step]));
@@ -61,10 +61,10 @@ export class Words {
 }
 
 /** As numbers: a cut piece of a text would keep the whole text in memory. */
-function wordsOf(text: string, most: number): Set<number> {
+function wordsOf(text: string): Set<number> {
   const words = new Set<number>();
   for (const word of ownWords(text)) {
-    if (words.size >= most) break;
+    if (words.size >= MOST_WORDS) break;
     words.add(hashOf(word));
   }
   return words;

@@ -49,6 +49,8 @@ export class Hub {
   readonly manager: JetStreamManager;
   readonly client: NatsClient;
   readonly replicas: number;
+  /** Whether all that the client does with headers is to have them encoded: then bytes will do (headers.ts). */
+  readonly encodesHeaders: boolean;
   readonly #settings: HubSettings;
   #durability: Promise<Durability> | undefined;
   #isHere = true;
@@ -65,6 +67,7 @@ export class Hub {
     this.connection = connection;
     this.manager = manager;
     this.#settings = settings;
+    this.encodesHeaders = typeof (client.transport.headers() as { encode?: unknown }).encode === "function";
     this.replicas = connection.info?.cluster === undefined ? 1 : REPLICAS;
     void this.#look();
   }

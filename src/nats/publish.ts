@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import { MidwatchError } from "../core/errors.ts";
 import { isUnheard } from "./fault.ts";
+import { quickHeaders } from "./headers.ts";
 import type { Hub } from "./hub.ts";
 
 export interface Outgoing {
@@ -61,19 +62,20 @@ async function answered(hub: Hub, subject: string, payload: string, headers: Msg
 }
 
 export async function publishTogether(hub: Hub, messages: readonly Outgoing[]): Promise<Published> {
+  const last = messages.at(-1);
+  if (last === undefined) return { result: "stored", seq: 0 };
   const batch = randomBytes(9).toString("base64url");
-  const headersOf = ({ id, headers }: Outgoing, n: number): Record<string, string> => ({
-    ...(id === undefined ? {} : { "Nats-Msg-Id": id }),
+  const fieldsOf = ({ id, headers }: Outgoing, n: number): Record<string, string> => ({
     ...headers,
+    ...(id === undefined ? {} : { "Nats-Msg-Id": id }),
     "Nats-Batch-Id": batch,
     "Nats-Batch-Sequence": String(n),
   });
-  const last = messages.at(-1);
-  if (last === undefined) return { result: "stored", seq: 0 };
-  messages.slice(0, -1).forEach((message, i) => {
-    hub.connection.publish(message.subject, message.payload, { headers: hub.headers(headersOf(message, i + 1)) });
-  });
-  const commit = hub.headers({ ...headersOf(last, messages.length), "Nats-Batch-Commit": "1" });
+  for (const [i, message] of messages.slice(0, -1).entries()) {
+    const headers = quickHeaders(hub, fieldsOf(message, i + 1));
+    hub.connection.publish(message.subject, Buffer.from(message.payload), { headers });
+  }
+  const commit = hub.headers({ ...fieldsOf(last, messages.length), "Nats-Batch-Commit": "1" });
   return read((await hub.request(last.subject, last.payload, commit)).json<Answer>());
 }
 

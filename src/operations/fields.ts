@@ -1,6 +1,7 @@
 /** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
 import { z } from "zod";
-import { CONFIG_FIELDS, type ConfigKey, configValue } from "../core/config.ts";
+import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config-fields.ts";
+import { configValue } from "../core/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { parseSize } from "../core/size.ts";
@@ -26,7 +27,7 @@ export function time(about: string): Field<number, string> {
 
 /** A flag that overrides the configuration: the value goes to `loadConfig({ flags })` as it is. */
 export function configFlag(key: ConfigKey): z.ZodOptional<Field<string | number>> {
-  const { about, default: standard, kind } = CONFIG_FIELDS[key];
+  const { about, default: standard, kind }: ConfigField = CONFIG_FIELDS[key];
   const value = typeof kind === "string" ? kind.toUpperCase().replace("COUNT", "N") : kind.join("|");
   return configValue(key).describe(`${about} (${standard})`).meta({ value }).optional();
 }

@@ -65,11 +65,11 @@ export function hasKeeper(name: string): boolean {
   });
 }
 
-/** The keepers above a process, innermost first: pid, start time and the run and nonce in their command line. */
-export function keepersAbove(pid: number = process.pid): (ProcessIdentity & { name: string; nonce: string })[] {
+/** The keepers above this process, innermost first: pid, start time and the run and nonce in their command line. */
+export function keepersAbove(): (ProcessIdentity & { name: string; nonce: string })[] {
   const found: (ProcessIdentity & { name: string; nonce: string })[] = [];
   const look = processTable.look();
-  for (let at = parentOf(look, pid); at > 1; at = parentOf(look, at)) {
+  for (let at = parentOf(look, process.pid); at > 1; at = parentOf(look, at)) {
     try {
       const [, verb, name, nonce] = look.args(at);
       const start_ticks = living(look, at)?.start_ticks;

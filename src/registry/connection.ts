@@ -21,6 +21,8 @@ export interface OpenOptions {
 /** Above this the whole-file check would be felt at each start; a fault then shows when the bad page is met. */
 const CHECK_MAX_BYTES = 16 * 1024 * 1024;
 const BUSY_MS = 2000;
+/** Times of it that are waited at most. */
+const HANDS = 10;
 const MAKING_MS = 200;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
@@ -175,15 +177,25 @@ function soundAt(path: string): boolean {
   }
 }
 
-/** Calls `act` again while the database is locked, until the time is over; then says who holds it. */
+/**
+ * Calls `act` again while the database is locked. Who stands still with the lock is waited for `busyMs`; where it goes from hand to hand, as on a
+ * machine with too much to do, our turn comes, and we wait longer.
+ */
 function retry<T>(path: string, busyMs: number, act: () => T): T {
-  const deadline = performance.now() + busyMs;
+  const begun = performance.now();
+  let [since, looked, holder] = [begun, begun, undefined as number | undefined];
   for (;;) {
     try {
       return act();
     } catch (error) {
       if (!isBusy(error)) throw sqliteFault(error, path);
-      if (performance.now() >= deadline) throw busyFault(path, busyMs, error);
+      const now = performance.now();
+      if (now - looked >= busyMs / 8) {
+        const found = lockHolder(path)?.pid;
+        if (holder !== undefined && found !== undefined && found !== holder) since = now;
+        [looked, holder] = [now, found ?? holder];
+      }
+      if (now - since >= busyMs || now - begun >= busyMs * HANDS) throw busyFault(path, Math.round(now - begun), error);
       Atomics.wait(clock, 0, 0, 1 + Math.random() * 4);
     }
   }

@@ -65,6 +65,16 @@ describe.skipIf(!hasNats("current"))("NATS JetStream", () => {
     expect(items).toEqual([...Array.from({ length: 1200 }, (_, i) => String(i)), "not JSON"]);
   });
 
+  it("what is there already is passed over, and the rest keeps its order over several batches", async () => {
+    const engine = handles()();
+    const events = Array.from({ length: 1200 }, (_, i) => event(String(i)));
+    await engine.append([events[100] as (typeof events)[number]]);
+    await engine.append(events);
+    const read: string[] = [];
+    for await (const item of engine.read()) if ("event" in item) read.push(item.event.content);
+    expect(read).toEqual(["100", ...Array.from({ length: 1200 }, (_, i) => String(i)).filter((one) => one !== "100")]);
+  });
+
   it("keeps registers as a bucket that the tools of NATS can read", async () => {
     const fleet = `f${randomBytes(4).toString("hex")}`;
     const engine = handles(fleet)();

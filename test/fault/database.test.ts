@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { parseAgentId } from "../../src/core/ids.ts";
-import type { ListRecord, ShowRecord, TaskFact } from "../../src/core/types.ts";
+import type { TaskFact } from "../../src/core/intent.ts";
+import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
 import { openWorkspace, type Workspace } from "../../src/fleet.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
@@ -25,7 +26,7 @@ describe("a process stands still inside a write transaction", () => {
   const timed = async <T>(act: Promise<T>): Promise<T> => {
     const begun = performance.now();
     const result = await act;
-    expect(performance.now() - begun).toBeLessThan(3000);
+    expect(performance.now() - begun).toBeLessThan(10_000); // The holder stands still for good: whoever waits for it never comes back.
     return result;
   };
 

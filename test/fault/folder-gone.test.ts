@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
 import type { RunRecord } from "../../src/fleet.ts";
 import { adopterOf, identify, keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ListRecord, Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
+import type { ListRecord } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
 import { lostKeepers } from "../soak/lost-keepers.ts";
 import { checkIndex, readIndex } from "../support/index-check.ts";

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { DoneFact, ListRecord, Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
+import type { DoneFact, ListRecord } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";

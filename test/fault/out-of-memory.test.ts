@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
 import { keeperOf } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { type LimitedGroup, limitedGroup } from "../support/limited-cgroup.ts";

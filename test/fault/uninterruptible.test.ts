@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { Report, Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
+import type { Report } from "../../src/core/types.ts";
 import { readProcess } from "../../src/process/identity.ts";
 import { frozenDisk } from "../support/frozen-disk.ts";
 import { lab } from "../support/lab.ts";

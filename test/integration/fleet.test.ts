@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { ListRecord, ShowRecord, TaskFact } from "../../src/core/types.ts";
+import type { TaskFact } from "../../src/core/intent.ts";
+import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
 import { lab } from "../support/lab.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DoneFact, Report, Tier, Tokens } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
+import type { DoneFact, Report, Tokens } from "../../src/core/types.ts";
 import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../support/cli-trial.ts";
 import { identify, signal } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, globSync, openSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CleanupFact, DoneFact, Report, StopFact, Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
+import type { CleanupFact, DoneFact, Report, StopFact } from "../../src/core/types.ts";
 import { identify } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { type Lab, lives, supportFile, text, until } from "../support/workspace.ts";

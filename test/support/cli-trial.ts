@@ -1,7 +1,8 @@
 /** A real agent CLI in a workspace, playing a scenario, and what has to hold when it is over, however it ended. */
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { DoneFact, Tier } from "../../src/core/types.ts";
+import type { Tier } from "../../src/core/intent.ts";
+import type { DoneFact } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
 import { midwatch } from "./cli.ts";
 import type { Scenario, Step } from "./model-api/scenario.ts";

@@ -19,6 +19,8 @@ export interface NatsOptions {
   more?: string;
   name?: string;
   port?: number;
+  /** Where its folder is made; the system's folder of temporary files by default. */
+  under?: string;
   /** Where it is, when not on the loopback of this process. */
   place?: Pick<Place, "address" | "via"> | undefined;
   /** A configuration that is there already; it has to listen on `port`. */
@@ -44,7 +46,7 @@ export class NatsServer {
   static async start(options: NatsOptions = {}): Promise<NatsServer> {
     const program = findNats(options.which ?? "current");
     if (program === undefined) throw new Error("there is no nats-server: node scripts/nats-server.mjs");
-    const folder = mkdtempSync(join(tmpdir(), "midwatch-nats-"));
+    const folder = mkdtempSync(join(options.under ?? tmpdir(), "midwatch-nats-"));
     mkdirSync(join(folder, "store"));
     const [port, monitorPort] = [options.port ?? (await freePort()), await freePort()];
     const { name = "hub-1", jetstream = "sync_interval: always", more = "", place = HERE } = options;

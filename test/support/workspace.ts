@@ -10,7 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ConfigInput } from "../../src/core/config.ts";
-import type { IntentFact, StartFact } from "../../src/core/types.ts";
+import type { IntentFact } from "../../src/core/intent.ts";
+import type { StartFact } from "../../src/core/types.ts";
 import { type OpenOptions, openWorkspace, type RunRecord, type Workspace } from "../../src/fleet.ts";
 import { readProcess } from "../../src/process/identity.ts";
 

@@ -6,7 +6,7 @@ import type { CostRecord } from "../../src/monitor/cost.ts";
 import { type Items, post } from "./api.ts";
 import { entries, tasks } from "./fleet.ts";
 import { count, grouped, money, tokensOf } from "./format.ts";
-import { Empty, Failed, Segments } from "./parts/bits.tsx";
+import { Empty, Failed, Segments, Tile } from "./parts/bits.tsx";
 import { agentLink } from "./route.ts";
 
 type By = "task" | "model" | "agent";
@@ -65,14 +65,14 @@ export function Cost(): JSX.Element {
       {error.value !== undefined && <Failed error={error.value} retry={read} />}
       {all && (
         <div class="tiles">
-          <Sum
+          <Tile
             title="Spent"
             value={money(all.cost_usd)}
             note={all.estimated_usd > 0 ? `${money(all.estimated_usd)} of it estimated` : `${grouped(all.runs)} runs`}
           />
-          <Sum title="Input" value={count(all.tokens.input)} note="tokens, not cached" />
-          <Sum title="Output" value={count(all.tokens.output)} note="tokens" />
-          <Sum
+          <Tile title="Input" value={count(all.tokens.input)} note="tokens, not cached" />
+          <Tile title="Output" value={count(all.tokens.output)} note="tokens" />
+          <Tile
             title="Cached"
             value={count(all.tokens.cache_read + all.tokens.cache_write)}
             note="tokens read and written"
@@ -91,16 +91,6 @@ export function Cost(): JSX.Element {
         </p>
       )}
     </>
-  );
-}
-
-function Sum({ title, value, note }: { title: string; value: string; note: string }): JSX.Element {
-  return (
-    <section class="tile">
-      <h2>{title}</h2>
-      <p class="value">{value}</p>
-      <div class="meta">{note}</div>
-    </section>
   );
 }
 

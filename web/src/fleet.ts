@@ -3,7 +3,8 @@
  * once in a while, however busy the agents are.
  */
 import { batch, computed, type Signal, signal } from "@preact/signals";
-import type { ListRecord, TaskFact } from "../../src/core/types.ts";
+import type { TaskFact } from "../../src/core/intent.ts";
+import type { ListRecord } from "../../src/core/types.ts";
 import type { AgentSummary } from "../../src/monitor/summary.ts";
 import { get, type Items } from "./api.ts";
 import { subscribe } from "./live.ts";

@@ -1,12 +1,12 @@
 /** Is all well: who leads, who is alive, what failed, how much room is left. */
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { HealthRecord } from "../../src/journal/health.ts";
 import { post } from "./api.ts";
 import { age, bytes, dateTime, plural } from "./format.ts";
 import type { Tone } from "./needs.ts";
-import { Button, Chip, Command, Dot, Failed } from "./parts/bits.tsx";
+import { Button, Card, type CardProps, Chip, Command, Dot, Failed, Tile } from "./parts/bits.tsx";
 
 const AGAIN_MS = 5000;
 const TONES: Readonly<Record<HealthRecord["state"], Tone>> = { ok: "ok", warning: "warn", failed: "bad" };
@@ -114,32 +114,11 @@ function Leader({ holder, state, term, since }: HealthRecord["leader"]): JSX.Ele
   return <Tile title="Leader" value={holder} note={`${state} · term ${term} · since ${age(since)}`} />;
 }
 
-function Tile({ title, value, note }: { title: string; value: string; note: ComponentChildren }): JSX.Element {
+/** What is in it comes as entries. */
+function Block({ children, ...card }: CardProps): JSX.Element {
   return (
-    <section class="tile">
-      <h2>{title}</h2>
-      <p class="value">{value}</p>
-      <div class="meta">{note}</div>
-    </section>
-  );
-}
-
-function Block({
-  title,
-  more,
-  children,
-}: {
-  title: string;
-  more?: ComponentChildren;
-  children: ComponentChildren;
-}): JSX.Element {
-  return (
-    <section class="card">
-      <header>
-        <h2>{title}</h2>
-        {more}
-      </header>
+    <Card {...card}>
       <ul class="entries">{children}</ul>
-    </section>
+    </Card>
   );
 }

@@ -6,8 +6,7 @@ import { get, type Items, post } from "./api.ts";
 import { dateTime, plural, timeOfDay } from "./format.ts";
 import { subscribe } from "./live.ts";
 import { Prose } from "./log/prose.tsx";
-import { Button, Command, Empty, Failed, Segments } from "./parts/bits.tsx";
-import { Icon } from "./parts/icon.tsx";
+import { Button, Command, Empty, Failed, SearchBox, Segments } from "./parts/bits.tsx";
 import { agentLink } from "./route.ts";
 
 interface Told {
@@ -84,20 +83,14 @@ export function Journal(): JSX.Element {
             { value: "events", text: "All events" },
           ]}
         />
-        <label class="search">
-          <Icon name="search" />
-          <input
-            type="search"
-            data-filter
-            placeholder="Filter by actor, type, text, #number"
-            aria-label="Filter events"
-            value={text.value}
-            onInput={(event) => {
-              text.value = event.currentTarget.value;
-            }}
-          />
-          <kbd>/</kbd>
-        </label>
+        <SearchBox
+          label="Filter events"
+          placeholder="Filter by actor, type, text, #number"
+          value={text.value}
+          onInput={(value) => {
+            text.value = value;
+          }}
+        />
       </header>
       {failed.value !== undefined && <Failed error={failed.value} />}
       {view.value === "talk" ? <Conversations /> : <Events />}

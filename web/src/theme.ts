@@ -1,5 +1,5 @@
 /** Light, dark, or as the system has it; remembered by this browser. */
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -8,15 +8,24 @@ const NEXT: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dar
 
 export const theme = signal<Theme>((remembered(KEY) as Theme | null) ?? "auto");
 
+const system = matchMedia("(prefers-color-scheme: dark)");
+const systemIsDark = signal(system.matches);
+
+/** The colours that are shown. */
+export const colours = computed(() => (theme.value === "auto" ? (systemIsDark.value ? "dark" : "light") : theme.value));
+
 export function nextTheme(): void {
   theme.value = NEXT[theme.value];
 }
 
 export function watchTheme(): void {
-  effect(() => {
-    document.documentElement.dataset["theme"] = theme.value;
-    remember(KEY, theme.value);
+  system.addEventListener("change", () => {
+    systemIsDark.value = system.matches;
   });
+  effect(() => {
+    document.documentElement.dataset["theme"] = colours.value;
+  });
+  effect(() => remember(KEY, theme.value));
 }
 
 /** A browser may refuse to keep anything; the page works without. */

@@ -22,7 +22,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Only what is in the folder can be asked for: the path of a request is a key, never part of a path. */
-export function readAssets(folder: string | undefined = assetFolder()): ReadonlyMap<string, Asset> {
+export function readAssets(): ReadonlyMap<string, Asset> {
+  const folder = assetFolder();
   if (folder === undefined) return new Map();
   return new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true })

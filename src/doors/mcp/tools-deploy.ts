@@ -1,7 +1,8 @@
 /** Tools that make tasks and agents, and end them. */
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
-import type { Report, TaskFact } from "../../core/types.ts";
+import type { TaskFact } from "../../core/intent.ts";
+import type { Report } from "../../core/types.ts";
 import type { RunRecord } from "../../fleet.ts";
 import { run } from "../../operations/run.ts";
 import { stop } from "../../operations/stop.ts";

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
-import { ENDED_PHASES, type ListRecord, type TaskFact } from "../../core/types.ts";
+import type { TaskFact } from "../../core/intent.ts";
+import { ENDED_PHASES, type ListRecord } from "../../core/types.ts";
 import type { AgentSummary, LogRecord } from "../../fleet.ts";
 import { logs } from "../../operations/logs.ts";
 import { ls } from "../../operations/ls.ts";

@@ -6,8 +6,7 @@ import { get, type Items } from "../api.ts";
 import { grouped } from "../format.ts";
 import { withKeys } from "../keys.ts";
 import { strip } from "../log/ansi.ts";
-import { Button, Failed } from "../parts/bits.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Button, Failed, SearchBox } from "../parts/bits.tsx";
 
 interface Hit {
   run: number;
@@ -73,21 +72,15 @@ export function Search({ agent, run, goTo }: SearchProps): JSX.Element {
         void find();
       }}
     >
-      <label class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          data-filter
-          placeholder="Search this log"
-          aria-label="Search this log"
-          value={text.value}
-          onInput={(event) => {
-            text.value = event.currentTarget.value;
-            if (text.value === "") close();
-          }}
-        />
-        <kbd>/</kbd>
-      </label>
+      <SearchBox
+        label="Search this log"
+        placeholder="Search this log"
+        value={text.value}
+        onInput={(value) => {
+          text.value = value;
+          if (value === "") close();
+        }}
+      />
       {(hits.value !== undefined || busy.value || error.value !== undefined) && (
         <div class="hits">
           <header>

@@ -8,7 +8,7 @@ import { get, type Items, post } from "../api.ts";
 import { isLive } from "../fleet.ts";
 import { age, bytes, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";
 import { VERDICT_TONES } from "../needs.ts";
-import { Button, Chip, Failed } from "../parts/bits.tsx";
+import { Button, Card, Chip, Failed } from "../parts/bits.tsx";
 import { ReportView } from "../parts/report.tsx";
 import { agentLink } from "../route.ts";
 import { reports } from "../stop.tsx";
@@ -35,26 +35,6 @@ export function SidePanel({ shown, run, summary, onJump }: SideProps): JSX.Eleme
       <Worktree shown={shown} />
       <Files shown={shown} />
     </aside>
-  );
-}
-
-function Card({
-  title,
-  more,
-  children,
-}: {
-  title: string;
-  more?: ComponentChildren;
-  children: ComponentChildren;
-}): JSX.Element {
-  return (
-    <section class="card">
-      <header>
-        <h2>{title}</h2>
-        {more}
-      </header>
-      {children}
-    </section>
   );
 }
 

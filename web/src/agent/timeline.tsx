@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { get, type Items } from "../api.ts";
 import { clock, span, timeOfDay } from "../format.ts";
-import { theme } from "../theme.ts";
+import { colours } from "../theme.ts";
 
 interface Moment {
   at: string;
@@ -62,7 +62,7 @@ export function Timeline(props: TimelineProps): JSX.Element | null {
     const sized = new ResizeObserver(draw);
     if (canvas.current) sized.observe(canvas.current);
     return () => sized.disconnect();
-  }, [moments.value, place, theme.value, range?.from, range?.to]);
+  }, [moments.value, place, colours.value, range?.from, range?.to]);
   if (range === undefined || moments.value.length === 0) return null;
   const atX = (clientX: number): { share: number; x: number } => {
     const box = canvas.current?.getBoundingClientRect();

@@ -4,8 +4,7 @@ import { useEffect } from "preact/hooks";
 import { entries, loaded } from "../fleet.ts";
 import { count, money, plural } from "../format.ts";
 import { startOpen, withKeys } from "../keys.ts";
-import { Button, Command, Empty, Segments } from "../parts/bits.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Button, Command, Empty, SearchBox, Segments } from "../parts/bits.tsx";
 import { agentLink, go } from "../route.ts";
 import { NeedCard } from "./need-card.tsx";
 import { counts, filter, groups, needs, select, selected, show } from "./structure.ts";
@@ -98,20 +97,14 @@ function Toolbar(): JSX.Element {
   return (
     <div class="toolbar">
       <h2>Agents</h2>
-      <label class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          data-filter
-          placeholder="Filter by name, task, state …"
-          aria-label="Filter agents"
-          value={filter.value}
-          onInput={(event) => {
-            filter.value = event.currentTarget.value;
-          }}
-        />
-        <kbd>/</kbd>
-      </label>
+      <SearchBox
+        label="Filter agents"
+        placeholder="Filter by name, task, state …"
+        value={filter.value}
+        onInput={(value) => {
+          filter.value = value;
+        }}
+      />
       <Segments
         label="Which agents"
         value={show.value}

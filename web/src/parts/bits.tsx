@@ -97,6 +97,60 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+export interface CardProps {
+  title: string;
+  more?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Card({ title, more, children }: CardProps): JSX.Element {
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+        {more}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** One figure. */
+export function Tile({ title, value, note }: { title: string; value: string; note: ComponentChildren }): JSX.Element {
+  return (
+    <section class="tile">
+      <h2>{title}</h2>
+      <p class="value">{value}</p>
+      <div class="meta">{note}</div>
+    </section>
+  );
+}
+
+interface SearchBoxProps {
+  label: string;
+  placeholder: string;
+  value: string;
+  onInput: (text: string) => void;
+}
+
+/** The key "/" leads to it. */
+export function SearchBox({ label, placeholder, value, onInput }: SearchBoxProps): JSX.Element {
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        data-filter
+        placeholder={placeholder}
+        aria-label={label}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <kbd>/</kbd>
+    </label>
+  );
+}
+
 interface TabsProps<T extends string> {
   label: string;
   of: readonly { value: T; text: ComponentChildren }[];

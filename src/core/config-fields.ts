@@ -1,0 +1,167 @@
+/** What can be configured. This table is the only place of a name, a default and its sentence. */
+
+/** The kind of a field decides how its text is read and which values it takes. */
+export interface ConfigField {
+  kind: "size" | "duration" | "count" | "dollars" | "text" | readonly string[];
+  default: string | number;
+  about: string;
+}
+
+export const CONFIG_FIELDS = {
+  disk_warn: { kind: "size", default: "500M", about: "Free disk space below which a start warns" },
+  disk_refuse: { kind: "size", default: "100M", about: "Free disk space below which a start is refused" },
+  disk_floor: { kind: "size", default: "64M", about: "Free disk space below which a running agent is held" },
+  disk_policy: { kind: ["hold", "stop"], default: "hold", about: "What happens to an agent below the floor" },
+  output_limit: { kind: "size", default: "2GiB", about: "Output of one run above which it is stopped, outcome limit" },
+  sync: {
+    kind: ["interval", "none", "always"],
+    default: "interval",
+    about: "When a growing log is put on stable storage: each 250 ms or 16 MiB, never, or at each look",
+  },
+  grace: { kind: "duration", default: "5s", about: "Time from the first signal of a stop to SIGKILL; 0 kills at once" },
+  archive_after: { kind: "duration", default: "24h", about: "Age at which the log of an ended run is compressed" },
+  tier: {
+    kind: ["auto", "subreaper"],
+    default: "auto",
+    about: "How a run is contained: a cgroup where one can be made, or always a subreaper",
+  },
+  wall_limit: { kind: "duration", default: "0", about: "Time after which a run has passed its limit; 0 is none" },
+  idle_limit: {
+    kind: "duration",
+    default: "0",
+    about: "Time without output after which a run has passed its limit; 0 is none",
+  },
+  token_limit: { kind: "count", default: 0, about: "Tokens of a run, as far as its stream tells; 0 is no limit" },
+  cost_limit: {
+    kind: "dollars",
+    default: 0,
+    about: "Cost of a run in US dollars, as far as its stream tells; 0 is no limit",
+  },
+  limit_policy: {
+    kind: ["stop", "interrupt", "notify"],
+    default: "stop",
+    about: "What happens when time, idle time, tokens or cost pass their limit",
+  },
+  max_running: { kind: "count", default: 8, about: "Running agents up to which `run --queue` starts the next" },
+  max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace" },
+  max_depth: {
+    kind: "count",
+    default: 5,
+    about: "How deep agents may start agents; one started by a person has depth 0",
+  },
+  max_children: { kind: "count", default: 20, about: "Live agents that one agent may have started" },
+  child_rate: { kind: "count", default: 30, about: "Agents that one agent may start in a minute" },
+  prune_after: { kind: "duration", default: "14d", about: "Age at which `prune` takes an ended run away" },
+  prune_over: {
+    kind: "size",
+    default: "5G",
+    about: "Size of the workspace above which `prune` takes the oldest runs away",
+  },
+  trash_for: { kind: "duration", default: "24h", about: "How long what was pruned can be brought back" },
+  worktree_copy: {
+    kind: "text",
+    default: "",
+    about: "Files of the project that a new worktree gets a copy of, separated by commas, such as `.env`",
+  },
+  worktree_setup: { kind: "text", default: "", about: "Command that a shell runs in a new worktree, such as `npm ci`" },
+  prompt_template: {
+    kind: "text",
+    default: "",
+    about: "File with the text round a prompt; the built-in one tells the agent its task and how to report",
+  },
+  interactive_idle: {
+    kind: "duration",
+    default: "60s",
+    about:
+      "Time without messages and output after which an interactive agent that has finished gets the end of its input",
+  },
+  snapshot_keep: {
+    kind: "count",
+    default: 3,
+    about: "Interactions that communication.md shows; older ones are in archive.md",
+  },
+  leader_ttl: {
+    kind: "duration",
+    default: "10s",
+    about: "Silence after which a leader is followed by another, and anybody is taken for down",
+  },
+  pause: {
+    kind: ["auto", "manual"],
+    default: "auto",
+    about: "After a write error, `midwatch up` goes on when it can be written again, or when a person says so",
+  },
+  watch_poll: {
+    kind: "duration",
+    default: "12s",
+    about: "How often the watch looks at each agent; one that prints is looked at within a second",
+  },
+  llm_provider: {
+    kind: ["off", "anthropic", "openai-compatible"],
+    default: "off",
+    about: "Who gives the watch a second opinion (second-opinion.md)",
+  },
+  llm_base_url: { kind: "text", default: "", about: "Address of its API; empty is that of the provider itself" },
+  llm_model: { kind: "text", default: "claude-haiku-4-5", about: "Model that is asked" },
+  llm_key_env: {
+    kind: "text",
+    default: "",
+    about:
+      "Name of the variable that holds the key; empty is `ANTHROPIC_API_KEY` for anthropic and no key for the other",
+  },
+  llm_key_file: { kind: "text", default: "", about: "File that holds the key, instead of a variable" },
+  llm_every: {
+    kind: "duration",
+    default: "300s",
+    about: "How often an agent that prints is asked about; a change of its verdict is asked about at once",
+  },
+  llm_tokens_per_hour: {
+    kind: "count",
+    default: 40_000,
+    about: "Tokens, sent and received, that one agent may cost in any hour",
+  },
+  llm_timeout: { kind: "duration", default: "30s", about: "Time that an answer may take" },
+  sync_remote: {
+    kind: "text",
+    default: "",
+    about:
+      "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
+  },
+  sync_branch: {
+    kind: "text",
+    default: "midwatch-journal",
+    about: "The branch there that holds the journal and nothing else",
+  },
+  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
+  nats_servers: {
+    kind: "text",
+    default: "",
+    about:
+      "The hub of a fleet of machines, such as `nats://hub:4222`, several by commas; with it `midwatch up` joins (scale.md)",
+  },
+  nats_fleet: { kind: "text", default: "fleet", about: "The name of the fleet on the hub" },
+  nats_host: {
+    kind: "text",
+    default: "",
+    about: "The name of this workspace in the fleet; empty is the machine's name with four digits that its path gives",
+  },
+  nats_labels: { kind: "text", default: "", about: "What `run --on` finds this host by, such as `gpu=a100,zone=eu`" },
+  nats_creds: { kind: "text", default: "", about: "File with the credentials for the hub, as `nsc` writes it" },
+  nats_nkey: { kind: "text", default: "", about: "File with the seed of an nkey for the hub" },
+  nats_ca: { kind: "text", default: "", about: "File with the certificates of those who sign the hub's" },
+  nats_cert: { kind: "text", default: "", about: "File with the certificate of this host, where the hub asks for one" },
+  nats_key: { kind: "text", default: "", about: "File with the key of that certificate" },
+  nats_monitor: {
+    kind: "text",
+    default: "",
+    about: "Monitoring addresses of the hub's servers, by commas, where they do not tell by themselves how they sync",
+  },
+  nats_logs: {
+    kind: ["off", "archived"],
+    default: "off",
+    about: "Whether logs go to the hub when they are archived, as they are, to be read while this host is away",
+  },
+} as const;
+
+export type ConfigKey = keyof typeof CONFIG_FIELDS;
+
+export const CONFIG_KEYS: readonly ConfigKey[] = Object.keys(CONFIG_FIELDS) as ConfigKey[];
