@@ -50,5 +50,8 @@ const fresh = new Set(output.map(({ fileName }) => fileName));
 for (const name of readdirSync("dist").filter((one) => PIECE.test(one) && !fresh.has(one)))
   if (Date.now() - statSync(join("dist", name)).mtimeMs > 24 * 3600 * 1000) unlinkSync(join("dist", name));
 const [entry] = output.filter(({ isEntry }) => isEntry);
-writeFileSync("dist/midwatch.js.new", `#!/usr/bin/env node\n${entry.code.replace(/^#!.*\n/, "")}`, { mode: 0o755 });
+// Node takes an --env-file anywhere among the arguments for its own, up to a bare `--`. So a shell, to which the second line is a
+// command, puts one before them; to Node that line is a string and a comment.
+const HEAD = '#!/bin/sh\n":" //; exec node -- "$0" "$@"\n';
+writeFileSync("dist/midwatch.js.new", `${HEAD}${entry.code.replace(/^#!.*\n/, "")}`, { mode: 0o755 });
 renameSync("dist/midwatch.js.new", "dist/midwatch.js");

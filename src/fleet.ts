@@ -281,6 +281,11 @@ export class Workspace {
     return await wait(this.#context, agents, options);
   }
 
+  /** The whole id of an agent; throws when the text names none, or several. */
+  resolve(id: string | undefined): AgentId {
+    return resolveId(this.#context, id);
+  }
+
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
     const agents = [...new Set(ids.map((id) => resolveId(this.#context, id)))];
     assertAbove(this.#context, agents, "stop");

@@ -15,11 +15,12 @@ export interface JsonlCount {
   partial: boolean;
 }
 
-export function* jsonlTail(path: string, lines: number): Generator<Read> {
+/** The last lines; with `records` blank ones, which give no record, do not count. */
+export function* jsonlTail(path: string, count: number, records = false): Generator<Read> {
   const log = open(path);
   try {
     const end = log.end(false);
-    yield* log.records(log.tail(lines, end), end);
+    yield* log.records(records ? log.tailRecords(count, end) : log.tail(count, end), end);
   } finally {
     log.close();
   }

@@ -1,5 +1,5 @@
 /** Says before anything is made that a command cannot be started. The keeper's exec has the last word all the same. */
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
@@ -37,24 +37,36 @@ export function assertCommand(command: string, cwd: string, path: string): void 
 
 /** A working folder that is not there, or not a folder, is named before anything is made. */
 export function assertFolder(cwd: string): void {
-  let found: boolean;
+  const found = look(cwd);
+  if (found?.isDirectory() !== true)
+    throw new MidwatchError(
+      "BAD_PATH",
+      `The working folder ${quote(cwd)} ${found === undefined ? "does not exist" : "is not a folder"}.`,
+      { hint: "Make it first, or name another with --cwd." },
+    );
+}
+
+/** So is an input that is not there: else a slip of the pen would leave an agent that never ran. */
+export function assertInput(path: string): void {
+  const found = look(path);
+  if (found === undefined || found.isDirectory())
+    throw new MidwatchError(
+      "BAD_PATH",
+      `The input ${quote(path)} ${found === undefined ? "does not exist" : "is a folder"}.`,
+      { hint: "Name a file or a FIFO with --stdin." },
+    );
+}
+
+function look(path: string): Stats | undefined {
   try {
-    found = statSync(cwd).isDirectory();
+    return statSync(path);
   } catch {
-    found = false;
+    return undefined;
   }
-  if (!found)
-    throw new MidwatchError("BAD_PATH", `The working folder ${quote(cwd)} does not exist.`, {
-      hint: "Make it first, or name another with --cwd.",
-    });
 }
 
 function isFile(path: string): boolean {
-  try {
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return look(path)?.isFile() === true;
 }
 
 function mayExecute(path: string): boolean {

@@ -10,7 +10,7 @@ import { follow, type Look } from "../log/follow.ts";
 import { LineIndex } from "../log/line-index.ts";
 import { tailStart } from "../log/lines.ts";
 import { Log, type Matches, type Place, type Read } from "../log/log.ts";
-import type { LogRecord } from "../log/record.ts";
+import { isBlank, type LogRecord } from "../log/record.ts";
 import { BufferSource } from "../log/source.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
@@ -20,6 +20,8 @@ import { hasEnded } from "./observe.ts";
 export interface LogOptions {
   /** The last N lines; all when undefined. */
   lines?: number | undefined;
+  /** `lines` counts records: blank lines give none. */
+  records?: boolean | undefined;
   /** Skip this many lines from the start, then give `limit`. */
   offset?: number | undefined;
   limit?: number | undefined;
@@ -95,15 +97,16 @@ function* select(log: Log, end: number, options: LogOptions, matches: Matches | 
       ? log.atLine(options.offset + options.limit, end).offset
       : end;
   if (options.lines !== undefined && matches !== undefined) {
-    for (const raw of log.tailMatching(options.lines, from.offset, to, matches)) {
+    const counts: Matches = options.records ? (bytes) => !isBlank(bytes) && matches(bytes) : matches;
+    for (const raw of log.tailMatching(options.lines, from.offset, to, counts)) {
       yield { record: log.record(raw), raw };
     }
     return;
   }
   let start = from;
   if (options.lines !== undefined) {
-    const offset = Math.max(from.offset, tailStart(log.source, to, options.lines));
-    start = { offset, line: log.lineAt(offset) };
+    const tail = options.records ? log.tailRecords(options.lines, to) : log.tail(options.lines, to);
+    if (tail.offset > from.offset) start = tail;
   }
   for (const item of log.records(start, to)) if (matches === undefined || matches(item.raw.bytes)) yield item;
 }

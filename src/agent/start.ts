@@ -14,7 +14,7 @@ import { keeperBinary } from "../process/keeper-binary.ts";
 import { callingAgent, isBelow } from "./caller.ts";
 import { assertProgram, compose } from "./compose.ts";
 import { type Context, withReader, withWriter } from "./context.ts";
-import { assertCommand, assertFolder } from "./find-command.ts";
+import { assertCommand, assertFolder, assertInput } from "./find-command.ts";
 import { type Launched, launch } from "./launch.ts";
 import { limitsOf } from "./limits.ts";
 import { undoWorktree } from "./retire-worktree.ts";
@@ -67,7 +67,7 @@ export interface Started extends Launched {
 
 /** What can be said without a workspace: can the name be used, is there such a folder and such a command? */
 export function checkStart(
-  options: Pick<StartOptions, "argv" | "cwd" | "name" | "role">,
+  options: Pick<StartOptions, "argv" | "cwd" | "name" | "role" | "stdin">,
   driver: Driver,
   callerCwd: string,
   env: NodeJS.ProcessEnv,
@@ -75,6 +75,7 @@ export function checkStart(
   const cwd = resolve(callerCwd, options.cwd ?? ".");
   slug(options.name ?? options.role ?? driver.name);
   assertFolder(cwd);
+  if (options.stdin !== undefined) assertInput(resolve(cwd, options.stdin));
   if (driver.program === null) assertCommand(options.argv?.[0] ?? "", cwd, env["PATH"] ?? "");
   else assertProgram(driver, env["PATH"] ?? "");
   return cwd;

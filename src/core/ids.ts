@@ -101,7 +101,9 @@ export function slug(text: string): string {
 export function parseAgentId(text: unknown): AgentId {
   if (isAgentId(text)) return text;
   throw new MidwatchError("BAD_ID", `${quote(text)} is not an agent id.`, {
-    hint: "An agent id has up to 64 of a-z, 0-9, _ and -, and begins with a letter or digit. `midwatch ls` lists them.",
+    hint: isTaskId(text)
+      ? `It is a task: \`midwatch ls --all --task ${text}\` lists its agents.`
+      : "An agent id has up to 64 of a-z, 0-9, _ and -, and begins with a letter or digit. `midwatch ls` lists them.",
   });
 }
 

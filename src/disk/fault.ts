@@ -48,6 +48,13 @@ export function diskFault(error: unknown, path: string): unknown {
         cause: error,
         data: { path },
       });
+    case "ENOTDIR":
+    case "ENAMETOOLONG":
+      return new MidwatchError(
+        "BAD_PATH",
+        code === "ENOTDIR" ? `${path} lies below a file, not a folder.` : `${path} is too long for this file system.`,
+        { hint: "Name another folder.", cause: error, data: { path, errno: code } },
+      );
     default:
       return error;
   }

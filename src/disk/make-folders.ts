@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { MidwatchError } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
 
 /**
@@ -9,7 +10,9 @@ import { diskFault, errno } from "./fault.ts";
 export function makeFolders(path: string): void {
   if (makeOne(path)) return;
   makeFolders(dirname(path));
-  makeOne(path);
+  // Some file systems, such as /proc, have no place for a new folder and say that it is not there.
+  if (!makeOne(path))
+    throw new MidwatchError("NOT_WRITABLE", `${path} cannot be made there.`, { hint: "Name another folder." });
 }
 
 /** False when the folder above is missing. */

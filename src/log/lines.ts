@@ -1,4 +1,5 @@
 /** Lines of a source, forwards and backwards, in bounded memory: no line is ever held beyond 16 MiB. */
+import { isBlank } from "./record.ts";
 import { giveBack, makeScanner, NEWLINE } from "./scanner.ts";
 import type { Source } from "./source.ts";
 
@@ -33,6 +34,25 @@ export function tailStart(source: Source, end: number, count: number): number {
   for (const { start } of backward(source, end)) if (--left === 0) return start;
   return 0;
 }
+
+/** Where the last `count` records begin: blank lines give none, so they are passed over. */
+export function recordsStart(source: Source, end: number, count: number): number {
+  if (count <= 0) return end;
+  let left = count;
+  const head = Buffer.allocUnsafe(HEAD);
+  for (const span of backward(source, end)) if (!blankSpan(source, span, head) && --left === 0) return span.start;
+  return 0;
+}
+
+/** Nearly every line shows in its first bytes that it is not blank. */
+function blankSpan(source: Source, { start, end }: Span, head: Buffer): boolean {
+  for (let at = start; at < end; at += head.length) {
+    const n = source.read(head.subarray(0, Math.min(head.length, end - at)), at);
+    if (!isBlank(head.subarray(0, n))) return false;
+  }
+  return true;
+}
+const HEAD = 64;
 
 /** The first line start at or behind `offset`; `end` when there is none. */
 export function lineStartFrom(source: Source, offset: number, end: number): number {

@@ -5,7 +5,7 @@
 import type { Steps } from "../core/progress.ts";
 import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
-import { backward, forward, LINE_MAX, type Line, tailStart, wholeEnd } from "./lines.ts";
+import { backward, forward, LINE_MAX, type Line, recordsStart, tailStart, wholeEnd } from "./lines.ts";
 import { isBlank, type LogRecord, type RecordOptions, toRecord } from "./record.ts";
 import { withScanner } from "./scanner.ts";
 import { FileSource, type Source } from "./source.ts";
@@ -61,6 +61,12 @@ export class Log {
   /** Where the last `count` lines begin. */
   tail(count: number, end: number): Place {
     const offset = tailStart(this.source, end, count);
+    return { offset, line: this.lineAt(offset) };
+  }
+
+  /** Where the last `count` records begin. */
+  tailRecords(count: number, end: number): Place {
+    const offset = recordsStart(this.source, end, count);
     return { offset, line: this.lineAt(offset) };
   }
 

@@ -33,7 +33,7 @@ export const archive: Operation = operation({
   run: (context, { agent, run }) => workspaceOf(context).archive(agent, { run, progress: bytesDone(context) }),
   render,
   exitCode: failed,
-  next: ({ agent }) => `midwatch restore ${agent}`,
+  next: (archived) => `midwatch ${failed(archived) === 0 ? "restore" : "verify"} ${archived.agent}`,
 });
 
 export const restore: Operation = operation({
@@ -46,4 +46,5 @@ export const restore: Operation = operation({
   run: (context, { agent, run }) => workspaceOf(context).restore(agent, { run, progress: bytesDone(context) }),
   render,
   exitCode: failed,
+  next: ({ agent }) => `midwatch logs ${agent}`,
 });

@@ -32,4 +32,5 @@ export const cost: Operation = operation({
     ]);
     return table([["OF", "RUNS", "INPUT", "OUTPUT", "CACHED", "USD"], ...rows], options);
   },
+  next: () => "midwatch cost --by agent --since 24h",
 });

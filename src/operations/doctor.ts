@@ -31,5 +31,6 @@ export const doctor: Operation = operation({
         message,
       ]),
     ),
+  next: (checks) => (checks.some(({ state }) => state === "failed") ? undefined : 'midwatch run "what it should do"'),
   exitCode: (checks) => (checks.some(({ state }) => state === "failed") ? 5 : 0),
 });

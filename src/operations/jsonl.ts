@@ -24,11 +24,13 @@ async function* streamed<T>(items: Iterable<T>): AsyncGenerator<T> {
 const tail = operation({
   name: "jsonl tail",
   summary: "The last lines of any JSONL file, exactly as many as asked for",
+  details: "With --json as many records: a blank line gives none, and does not count.",
   positionals: ["file"],
   input: z.strictObject({ file, lines: count("How many lines").meta({ short: "n", value: "N" }).default(100) }),
   changes: false,
   examples: ["midwatch jsonl tail -n 20 session.jsonl", "midwatch jsonl tail --json big.jsonl | jq .data.type"],
-  run: (context, input) => streamed(shown(context, jsonlTail(resolve(context.cwd, input.file), input.lines))),
+  run: (context, input) =>
+    streamed(shown(context, jsonlTail(resolve(context.cwd, input.file), input.lines, context.json))),
 });
 
 const page = operation({

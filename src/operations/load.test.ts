@@ -12,3 +12,10 @@ it("an operation that is loaded alone is the one of the table", async () => {
   expect(await operationsFor("no-such")).toBe(operations);
   expect(await operationsFor("constructor")).toBe(operations);
 });
+
+it("a success ends with the next useful command, unless its output is data for whoever reads it", () => {
+  const without = operations.filter(({ next }) => next === undefined).map(({ name }) => name);
+  expect(without.filter((name) => !name.startsWith("jsonl "))).toEqual([
+    ...["logs", "page", "diff", "events", "metrics", "mcp", "verify", "demo", "completion", "version"],
+  ]);
+});

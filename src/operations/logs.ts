@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Maskers } from "../agent/maskers.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseTaskId } from "../core/ids.ts";
-import type { Activity, LogItem, LogRecord } from "../fleet.ts";
+import type { Activity, LogItem, LogRecord, Workspace } from "../fleet.ts";
 import { activityText } from "./activity.ts";
 import { agentRef, time } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
@@ -13,7 +13,7 @@ const LINES = 100;
 export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array | LogRecord>({
   name: "logs",
   summary: "Read what an agent printed",
-  details: `The last ${LINES} lines by default. --raw gives exactly the bytes the agent printed, from the first to the last. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
+  details: `The last ${LINES} lines by default; with --json as many records, a blank line gives none. --raw gives exactly the bytes the agent printed, from the first to the last. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
   positionals: ["agent"],
   input: inputOf(),
   changes: false,
@@ -34,8 +34,10 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
       });
     const workspace = workspaceOf(context);
     const hide = mask ? workspace.maskers() : undefined;
-    const whole = raw || rest.offset !== undefined || since !== undefined;
-    const options = { ...rest, sinceMs: since, lines: asked ?? (whole ? undefined : LINES), signal: context.signal };
+    const offset = rest.offset ?? (rest.limit === undefined ? undefined : 0);
+    const whole = raw || offset !== undefined || since !== undefined;
+    const lines = asked ?? (whole ? undefined : LINES);
+    const options = { ...rest, offset, sinceMs: since, lines, records: context.json, signal: context.signal };
     if (task !== undefined) {
       if (agent !== undefined || raw || pretty || rest.follow || rest.forever || rest.run !== undefined) {
         throw new MidwatchError(
@@ -52,16 +54,54 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
       throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
         hint: "Leave one of them out.",
       });
+    if (raw && (context.json || offset !== undefined || since !== undefined || rest.grep !== undefined))
+      throw new MidwatchError(
+        "USAGE",
+        "--raw gives bytes, not lines: it goes without --json, --grep, --since, --offset and --limit.",
+        {
+          hint: "Leave --raw out, or the others.",
+        },
+      );
     if (raw && rest.forever)
       throw new MidwatchError("USAGE", "--raw gives the bytes of one run; --forever goes through several.", {
         hint: "Use -f with --raw.",
       });
     if (pretty) return prettyLines(workspace.activities(agent, options, hide));
     if (raw) return workspace.logBytes(agent, options);
-    const items = workspace.log(agent, options);
+    const all = offset === undefined && since === undefined && rest.grep === undefined && lines !== 0;
+    const found = workspace.log(agent, options);
+    const items =
+      context.door === "cli" && all && !rest.stderr
+        ? noted(context, workspace, found, { agent, run: rest.run })
+        : found;
     return context.json ? recordsOf(context, items, hide) : linesOf(context, items, hide);
   },
 });
+
+/** Says so when there is nothing to show, and where else to look: an agent that cannot start tells it on stderr. */
+async function* noted(
+  context: Context,
+  workspace: Workspace,
+  items: AsyncIterable<LogItem>,
+  of: { agent: string | undefined; run: number | undefined },
+): AsyncGenerator<LogItem> {
+  let printed = false;
+  for await (const item of items) {
+    printed ||= item.record?.type !== "lifecycle";
+    yield item;
+  }
+  if (printed || context.signal.aborted) return;
+  const agent = workspace.resolve(of.agent);
+  const errors = workspace.log(agent, { stderr: true, run: of.run, lines: 1 });
+  const { done } = await errors.next();
+  await errors.return(undefined);
+  const run = of.run === undefined ? "" : ` --run ${of.run}`;
+  context.notice(
+    done
+      ? `${agent} has no output here (midwatch show ${agent} tells its state)`
+      : `${agent} has no output here; it wrote to stderr: midwatch logs --stderr${run} ${agent}`,
+  );
+}
 
 /** Undefined: nothing is hidden. */
 type Hide = Maskers | undefined;
@@ -114,6 +154,7 @@ async function* taskLines(
     }
   };
   for await (const item of items) {
+    if (context.json && item.record === undefined) continue;
     // The bytes of a line are valid until the next one is asked for.
     last.push({ ...item, raw: { ...item.raw, bytes: Buffer.from(item.raw.bytes) } });
     if (most === undefined) yield* shown(last.splice(0));
@@ -140,7 +181,7 @@ function inputOf() {
       .meta({ short: "F" })
       .default(false),
     offset: count("Begin behind this many lines").optional(),
-    limit: count("With --offset: at most this many lines").optional(),
+    limit: count("At most this many lines, from --offset or the first on").optional(),
     grep: z
       .string()
       .describe("Only lines that match; filters before it counts the last N")

@@ -52,6 +52,7 @@ export const progress: Operation = operation({
     return workspaceOf(context).progress(agent, rest[0] as string, rest[1] as string, percent);
   },
   render: (report) => told(report, report.status),
+  next: ({ agent_id }) => `midwatch summary ${agent_id}`,
 });
 
 export const finding: Operation = operation({
@@ -77,6 +78,7 @@ export const finding: Operation = operation({
     return workspaceOf(context).finding(agent, rest[0] as string, severity.data, rest[2] as string, parsed(data));
   },
   render: (report) => told(report, `${report.finding_type} (${report.severity})`),
+  next: () => "midwatch events",
 });
 
 function parsed(text: string | undefined): unknown {

@@ -24,6 +24,6 @@ export const restart: Operation = operation({
     record.error
       ? `${record.agent}  ${record.phase}: ${record.error.message}`
       : `${record.agent}  run ${record.run} running (pid ${record.pid})`,
-  next: (record) => `midwatch logs -f ${record.agent}`,
+  next: ({ agent, error }) => (error ? `midwatch show ${agent}` : `midwatch logs -f ${agent}`),
   exitCode: (record) => (record.phase === "launch_failed" ? 1 : 0),
 });

@@ -149,9 +149,11 @@ export const run: Operation = operation({
   next: (item) =>
     "runs" in item
       ? `midwatch logs ${item.agent}`
-      : item.pid === null && !item.error
-        ? "midwatch up"
-        : `midwatch logs -f ${item.agent}`,
+      : item.error
+        ? `midwatch show ${item.agent}`
+        : item.pid === null
+          ? "midwatch up"
+          : `midwatch logs -f ${item.agent}`,
   exitCode: (item) =>
     "runs" in item ? (item.outcome === "completed" ? 0 : 1) : item.phase === "launch_failed" ? 1 : 0,
 });
@@ -208,6 +210,9 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
     throw new MidwatchError("USAGE", "--branch names the branch of one agent; --each starts several.", {
       hint: "Use --worktree: each agent gets a branch of its own.",
     });
+  if (prompt?.trim() === "")
+    // Most likely a variable that is not set, and an agent CLI that is asked for nothing costs money all the same.
+    throw new MidwatchError("USAGE", "The prompt is empty.", { hint: 'midwatch run "what it should do"' });
   const driver =
     given.driver ??
     (prompt === undefined || (interactive && command.length > 0)

@@ -31,6 +31,10 @@ export const search: Operation = operation({
         onStart: (logs, bytes) => context.progress(`searching ${logs} logs, ${formatSize(bytes)}`),
       }),
     ),
+  next: (hit) =>
+    hit === undefined || hit.seq === null
+      ? undefined
+      : `midwatch logs ${hit.agent} --run ${hit.run} --offset ${hit.seq - 1} --limit 20`,
   render: ({ agent, run, seq, text }, options) => `${paint(`${agent}.${run}:${seq ?? "?"}`, "dim", options)} ${text}`,
 });
 

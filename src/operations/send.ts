@@ -91,6 +91,7 @@ export const messages: Operation = operation({
           ],
           options,
         ),
+  next: ([first]) => (first === undefined ? undefined : `midwatch logs -f ${first.agent}`),
 });
 
 function oneLine(text: string): string {

@@ -1,5 +1,8 @@
 import { z } from "zod";
 import { MidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { Report } from "../core/types.ts";
+import type { Workspace } from "../fleet.ts";
 import { duration } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -9,7 +12,7 @@ export const stop: Operation = operation({
   name: "stop",
   summary: "End agents with every process they started, and print the proof",
   details:
-    "SIGINT at once, SIGTERM at half the grace, SIGKILL at its end; each process of the run gets each signal. Exits 0 only if it is proven that nothing is left. Agents that it started itself go on, unless --tree is given.",
+    "SIGINT at once, SIGTERM at half the grace, SIGKILL at its end; each process of the run gets each signal. Exits 0 only if it is proven that nothing is left. Agents that it started itself go on, unless --tree is given. An id that names nobody keeps no other from being stopped; it is told at the end, and the worst exit code counts.",
   positionals: ["agents"],
   input: z.strictObject({
     agents: z
@@ -31,13 +34,34 @@ export const stop: Operation = operation({
   }),
   changes: true,
   examples: ["midwatch stop build-1", "midwatch stop --grace 0 build-1 test-1", "midwatch stop --tree lead-1"],
-  run: (context, { agents, tree, grace, purge, rescue, reason }) => {
+  run: async function* (context, { agents, tree, grace, purge, rescue, reason }): AsyncGenerator<Report> {
     if (rescue && !purge)
       throw new MidwatchError("USAGE", "--rescue goes with --purge: without it a worktree stays as it is.", {
         hint: "midwatch stop --purge --rescue ID",
       });
-    return workspaceOf(context).stop(agents, { tree, graceMs: grace, purge, rescue, reason });
+    const workspace = workspaceOf(context);
+    const { found, missing } = split(workspace, agents);
+    if (found.length > 0) yield* await workspace.stop(found, { tree, graceMs: grace, purge, rescue, reason });
+    const [first] = missing;
+    if (first !== undefined)
+      throw new MidwatchError(first.code, missing.map(({ message }) => message).join(" "), { hint: first.hint });
   },
-  render: (reports, options) => reports.map((report) => receipt(report, options)).join("\n"),
-  exitCode: (reports) => (reports.every(({ verified }) => verified) ? 0 : 1),
+  render: receipt,
+  next: ({ agent }) => `midwatch show ${agent}`,
+  exitCode: ({ verified }) => (verified ? 0 : 1),
 });
+
+/** Who asks for a stop wants it now: one wrong word must not leave the others running. */
+function split(workspace: Workspace, agents: readonly string[]): { found: AgentId[]; missing: MidwatchError[] } {
+  const found: AgentId[] = [];
+  const missing: MidwatchError[] = [];
+  for (const agent of agents) {
+    try {
+      found.push(workspace.resolve(agent));
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+      missing.push(error);
+    }
+  }
+  return { found, missing };
+}

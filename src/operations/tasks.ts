@@ -21,4 +21,6 @@ export const tasks: Operation = operation({
           ],
           options,
         ),
+  next: ([newest]) =>
+    newest === undefined ? 'midwatch task "what is to be done"' : `midwatch ls --all --task ${newest.task}`,
 });

@@ -26,6 +26,11 @@ export const wait: Operation = operation({
   run: (context, { agents, any, timeout, max_running }) =>
     workspaceOf(context, { config: { max_running } }).wait(agents, { any, timeoutMs: timeout, signal: context.signal }),
   render: listTable,
+  next: (records) => {
+    const shown = records.find(({ outcome }) => outcome !== "completed") ?? records[0];
+    if (shown === undefined) return undefined;
+    return `midwatch logs ${ENDED_PHASES.includes(shown.phase) ? "" : "-f "}${shown.agent}`;
+  },
   exitCode: (records) =>
     records.every(({ phase, outcome }) => ENDED_PHASES.includes(phase) && outcome === "completed") ? 0 : 1,
 });

@@ -28,4 +28,6 @@ export const watch: Operation = operation({
   },
   render: (summaries, options) =>
     summaries.length === 1 && summaries[0] ? summaryText(summaries[0], options) : summaryTable(summaries, options),
+  next: (summaries) =>
+    summaries?.[0] === undefined ? 'midwatch run "what it should do"' : `midwatch summary ${summaries[0].instance_id}`,
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -11,11 +12,15 @@ describe("bad input", () => {
   it.each([
     ["no command", ["run"], 2, "USAGE"],
     ["an empty command", ["run", "--", ""], 2, "USAGE"],
+    ["an empty prompt", ["run", ""], 2, "USAGE"],
+    ["a prompt of blanks", ["run", "--driver", "claude", " \n"], 2, "USAGE"],
     ["a command that does not exist", ["run", "--", "no-such-command-here"], 5, "COMMAND_NOT_FOUND"],
     ["a file that is not executable", ["run", "--", "./plain"], 5, "COMMAND_NOT_FOUND"],
     ["a folder as a command", ["run", "--", "./folder"], 5, "COMMAND_NOT_FOUND"],
     ["a cwd that is gone", ["run", "--cwd", "gone", "--", "true"], 2, "BAD_PATH"],
     ["a file as cwd", ["run", "--cwd", "plain", "--", "true"], 2, "BAD_PATH"],
+    ["an input that is gone", ["run", "--stdin", "gone", "--", "true"], 2, "BAD_PATH"],
+    ["a folder as input", ["run", "--stdin", "folder", "--", "true"], 2, "BAD_PATH"],
     ["a name that is a path", ["run", "--name", "../../etc", "--", "true"], 2, "BAD_ID"],
     ["a task that is a path", ["run", "--task", "../x", "--", "true"], 2, "BAD_ID"],
     ["an unknown flag", ["run", "--grase", "1s", "--", "true"], 2, "USAGE"],
@@ -87,6 +92,45 @@ describe("bad input", () => {
       code: 3,
       stderr: expect.stringContaining("no workspace"),
     });
+  });
+
+  it("a task where an agent belongs: the way to its agents", async () => {
+    const place = folder();
+    const { task } = workspaceIn(place).task("one");
+    for (const command of ["show", "logs", "stop"]) {
+      const { code, stderr } = await midwatch(place, [command, task]);
+      expect([code, stderr], command).toEqual([2, expect.stringContaining(`midwatch ls --all --task ${task}`)]);
+    }
+  });
+
+  it("stop: an id that names nobody keeps no other from being stopped, and the worst exit code counts", async () => {
+    const place = folder();
+    const { agent } = await workspaceIn(place).run({ argv: ["sleep", "60"] });
+    const { code, stdout, stderr } = await midwatch(place, ["stop", "--json", "nobody", agent, "../x"]);
+    expect([code, JSON.parse(stdout)]).toEqual([3, expect.objectContaining({ agent, verified: true })]);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "NOT_FOUND_AGENT",
+      message: expect.stringContaining('"../x" is not an agent id'),
+    });
+  });
+
+  it.each([
+    ["plain/below", 2, "BAD_PATH"],
+    [LONG, 2, "BAD_PATH"],
+    ["/proc/nothing", 5, "NOT_WRITABLE"],
+    ["plain", 5, "UNSAFE_PATH"],
+  ])("a workspace that cannot be: %s", async (path, code, name) => {
+    const place = folder();
+    writeFileSync(join(place, "plain"), "x");
+    const result = await midwatch(place, ["run", "--json", "--workspace", path, "--", "true"]);
+    expect([result.code, JSON.parse(result.stderr).error.code]).toEqual([code, name]);
+  });
+
+  it("the installed command has its own --env-file, which Node would take for itself", () => {
+    const command = join(import.meta.dirname, "../../dist/midwatch.js");
+    const args = ["run", "--json", "--env-file", "gone", "--", "true"];
+    const { status, stderr } = spawnSync(command, args, { cwd: folder(), encoding: "utf8", timeout: 30_000 });
+    expect([status, JSON.parse(stderr).error.code]).toEqual([2, "BAD_PATH"]);
   });
 
   it("numbers of logs are checked at the door", async () => {

@@ -82,6 +82,38 @@ describe("following", () => {
     expect(lines).toEqual(["late"]);
   });
 
+  it("R-000.31: an agent that printed nothing gives an empty page, and a note that leads to its stderr", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const failed = await workspace.run({ argv: ["sh", "-c", "echo why >&2; exit 1"] });
+    const silent = await workspace.run({ argv: ["true"] });
+    await workspace.wait([failed.agent, silent.agent]);
+    const { code, stdout, stderr } = await midwatch(place, ["logs", failed.agent]);
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toContain(`midwatch logs --stderr ${failed.agent}`);
+    expect((await midwatch(place, ["logs", silent.agent])).stderr).toContain(`midwatch show ${silent.agent}`);
+  });
+
+  it("R-000.3, R-000.16, R-000.17: with --json -n counts records; --limit alone begins at the first line", async () => {
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const { agent, task } = await workspace.run({ argv: ["printf", "one\\n\\ntwo\\n\\n"] });
+    await workspace.wait([agent]);
+    for (const more of [[agent], [agent, "--grep", "^"], ["--task", task]]) {
+      const { stdout } = await midwatch(place, ["logs", "--json", "-n", "2", ...more]);
+      expect(
+        stdout
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line).text),
+        more.join(" "),
+      ).toEqual(["one", "two"]);
+    }
+    expect((await midwatch(place, ["logs", agent, "--limit", "1"])).stdout).toBe("one\n");
+    for (const more of [["--json"], ["--grep", "x"], ["--offset", "1"], ["--limit", "1"], ["--since", "1h"]])
+      expect(await midwatch(place, ["logs", "--raw", agent, ...more]), more[0]).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("R-000.19, R-000.40, R-000.45: the last 100 by default, filter before tail, page, since; a bad or endless regular expression is refused", async () => {
     const place = folder();
     const workspace = workspaceIn(place);

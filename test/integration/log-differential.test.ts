@@ -27,6 +27,15 @@ describe("as the tools everybody knows", () => {
     expect(await jsonlCount(file)).toMatchObject({ lines: 3, records: 3, partial: false });
   });
 
+  it("R-000.3, R-000.16: a tail of N records has N, whatever blank lines lie between", () => {
+    const file = join(folder(), "blank");
+    writeFileSync(file, `{"n":0}\n\n{"n":1}\n${" ".repeat(200)}\r\n\n{"n":2}\n\r\n\n`);
+    const records = (count: number) =>
+      [...jsonlTail(file, count, true)].flatMap(({ record }) => (record === undefined ? [] : [record.data]));
+    expect(records(2)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect([records(0), records(9)]).toEqual([[], [{ n: 0 }, { n: 1 }, { n: 2 }]]);
+  });
+
   it("R-000.1, R-000.2, R-000.3, R-000.23: valid, torn, empty, valid: every line is what a strict parser says", async () => {
     const file = join(folder(), "mixed");
     writeFileSync(file, `{"a":1}\n{"a":\n\n[1,2]\nNaN\n"\\ud800"\n01\n{"a":1}`);

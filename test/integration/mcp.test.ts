@@ -190,6 +190,59 @@ it("answers are bounded, and a cursor leads through all of it without a gap", as
   ]);
 });
 
+it("R-000.17: get_agent_output reads any part by offset and limit, and goes on by its cursor", async () => {
+  const at = lab();
+  const { agent } = await at.sh("echo a; echo; echo b; echo c; echo d");
+  await at.workspace.wait([agent]);
+  const { call } = await connect(at, "http", "modern");
+  const read = async (more: object) => {
+    const { data } = await call("get_agent_output", { agent_id: agent, ...more });
+    return { texts: (data["output"] as { text: string }[]).map(({ text }) => text), cursor: data["cursor"] };
+  };
+  const part = await read({ offset: 1, limit: 2 });
+  expect(part.texts).toEqual(["b", "c"]);
+  expect((await read({ cursor: part.cursor, limit: 5 })).texts).toEqual(["d"]);
+  expect([(await read({ limit: 1 })).texts, (await read({ tail: 4 })).texts]).toEqual([["a"], ["a", "b", "c", "d"]]);
+  expect(await call("get_agent_output", { agent_id: agent, offset: 1, cursor: part.cursor })).toMatchObject({
+    isError: true,
+  });
+});
+
+it("R-000.31: of an agent that printed nothing get_agent_output gives the end of its stderr", async () => {
+  const at = lab();
+  const [failed, silent] = [await at.sh("echo why >&2; exit 1"), await at.sh("exit 0")];
+  await at.workspace.wait([failed.agent, silent.agent]);
+  const { call } = await connect(at, "http", "modern");
+  expect((await call("get_agent_output", { agent_id: failed.agent })).data).toMatchObject({
+    output: [{ type: "stderr", text: "why" }],
+    source: "stderr",
+    note: "Agent exited without writing logs; this is the end of its stderr",
+  });
+  expect((await call("get_agent_output", { agent_id: silent.agent })).data).toMatchObject({
+    output: [],
+    source: "jsonl_log",
+    note: "Agent exited without writing logs",
+  });
+});
+
+it("whatever is about an agent may be told its task, and a wrong one is refused", async () => {
+  const at = lab();
+  const { agent, task } = await at.sh("exec sleep 60");
+  const { call } = await connect(at, "http", "modern");
+  const other = at.workspace.task("another").task;
+  const child = { parent_agent_id: agent, command: ["true"] };
+  const report = { agent_id: agent, status: "working", message: "m" };
+  const finding = { agent_id: agent, finding_type: "bug", severity: "low", message: "m" };
+  for (const [name, args] of Object.entries({
+    update_agent_progress: report,
+    report_agent_finding: finding,
+    spawn_child_agent: child,
+  })) {
+    expect(await call(name, { ...args, task_id: task }), name).toMatchObject({ isError: false });
+    expect(await call(name, { ...args, task_id: other }), name).toMatchObject({ isError: true });
+  }
+});
+
 it("wait_for_agents tells what changed since the cursor and never waits longer than asked", async () => {
   const at = lab();
   const { call } = await connect(at, "http", "legacy");

@@ -33,6 +33,17 @@ const echo: Operation = operation({
 
 const others: Operation[] = [
   operation({
+    name: "lose",
+    summary: "An answer that is a failure",
+    positionals: [],
+    input: z.strictObject({}),
+    changes: false,
+    examples: [],
+    run: () => ({ n: 1 }),
+    next: ({ n }) => `midwatch show ${n}`,
+    exitCode: () => 1,
+  }),
+  operation({
     name: "list",
     summary: "A list",
     positionals: [],
@@ -221,6 +232,11 @@ describe("printing", () => {
     });
   });
 
+  it("names the next command also where it failed", async () => {
+    expect(await run(["lose"])).toMatchObject({ code: 1, stderr: "Next: midwatch show 1\n" });
+    expect(await run(["lose", "--json"])).toMatchObject({ code: 1, stderr: "" });
+  });
+
   it("prints a list as one object a line, and nothing else, with --json", async () => {
     expect(await run(["list", "--json"])).toEqual({ code: 0, stdout: '{"n":1}\n{"n":2}\n', stderr: "" });
   });
@@ -244,6 +260,15 @@ describe("printing", () => {
     const stderr = new PassThrough();
     const code = await main(["endless"], { stdout: broken, stderr, env: {}, cwd: "/" }, others);
     expect([code, stderr.read()]).toEqual([0, null]);
+  });
+
+  it.each(["list", "endless"])("says so when the output meets a full disk: %s", async (command) => {
+    const full = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error("ENOSPC"), { code: "ENOSPC" })),
+    });
+    const stderr = new PassThrough();
+    const code = await main([command, "--json"], { stdout: full, stderr, env: {}, cwd: "/" }, others);
+    expect([code, JSON.parse(String(stderr.read())).error.code]).toEqual([5, "DISK_FULL"]);
   });
 });
 

@@ -28,10 +28,13 @@ export async function main(argv: readonly string[], io: Io, table?: readonly Ope
   try {
     const { Output } = await import("./output.ts");
     out = new Output(io.stdout);
-    return await dispatch(argv, io, out, table);
+    const code = await dispatch(argv, io, out, table);
+    await out.flush();
+    if (out.failure !== undefined) throw out.failure;
+    return code;
   } catch (thrown) {
-    if (out?.gone.aborted) return 0;
-    const error = toMidwatchError(thrown);
+    if (out?.gone.aborted && out.failure === undefined) return 0;
+    const error = out?.failure ?? toMidwatchError(thrown);
     io.stderr.write(json ? `${JSON.stringify({ error })}\n` : explain(error));
     return error.exitCode;
   } finally {
@@ -146,7 +149,7 @@ async function print(operation: Operation, answer: unknown, printing: Printing):
     code = Math.max(code, operation.exitCode?.(data) ?? 0);
   }
   await out.flush();
-  const next = json || code !== 0 ? undefined : operation.next?.(last);
+  const next = json ? undefined : operation.next?.(last);
   if (next !== undefined && !out.gone.aborted) io.stderr.write(`Next: ${next}\n`);
   return code;
 }

@@ -42,6 +42,11 @@ export async function shownAgent(call: Call, agent: string | undefined, task?: s
   });
 }
 
+/** For tools that have no other need to look at the agent: who names its task must name the right one. */
+export async function assertTask(call: Call, agent: string | undefined, task: string | undefined): Promise<void> {
+  if (task !== undefined) await shownAgent(call, agent ?? call.agent, task);
+}
+
 export function guidance(state: string, next: string, ...actions: string[]): Guidance {
   return { current_state: state, next_action: next, available_actions: actions };
 }

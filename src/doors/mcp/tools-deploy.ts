@@ -7,7 +7,7 @@ import type { RunRecord } from "../../fleet.ts";
 import { run } from "../../operations/run.ts";
 import { stop } from "../../operations/stop.ts";
 import { task } from "../../operations/task.ts";
-import { agentGuidance, guidance, shownAgent, taskId } from "./records.ts";
+import { agentGuidance, assertTask, guidance, shownAgent, taskId } from "./records.ts";
 import { type Call, type Reply, type Tool, tool } from "./tool.ts";
 
 /** A call must not outlast what clients wait for. */
@@ -103,12 +103,14 @@ export const spawnChild: Tool = tool({
     "Starts an agent below another one, on the same task. For agents that midwatch runs parent_agent_id is themselves and may be left out. How deep and how many is limited.",
   operation: run,
   fields: { parent_agent_id: "parent", child_agent_type: "role", ...START_FIELDS },
+  more: { task_id: taskId },
   output: DEPLOYED,
-  async run(call, input) {
+  async run(call, input, { task_id }) {
     if (input["parent"] === undefined && call.agent === undefined)
       throw new MidwatchError("USAGE", "parent_agent_id is missing: you are no agent of this workspace.", {
         hint: "Name the parent, or use deploy_headless_agent.",
       });
+    await assertTask(call, input["parent"] as string | undefined, task_id);
     return await start(call, input);
   },
 });
@@ -172,7 +174,7 @@ export const killAgent: Tool = tool({
       files_deleted: z.array(z.string()),
       files_archived: z.array(z.string()),
       files_kept: z.array(z.string()),
-      files_failed: z.array(z.object({ file: z.string(), error: z.string() })),
+      files_failed: z.array(z.object({ path: z.string(), error: z.string() })),
       verified_no_zombies: z.boolean(),
       freed_bytes: z.number(),
     }),
@@ -203,7 +205,7 @@ export const killAgent: Tool = tool({
         files_deleted: paths("deleted"),
         files_archived: paths("archived"),
         files_kept: paths("kept"),
-        files_failed: files("failed").map(({ path, error }) => ({ file: path, error: error ?? "unknown" })),
+        files_failed: files("failed").map(({ path, error }) => ({ path, error: error ?? "unknown" })),
         verified_no_zombies: verified,
         freed_bytes: report.freed_bytes,
       },
@@ -213,7 +215,12 @@ export const killAgent: Tool = tool({
       already_stopped: report.already_stopped,
       took_ms: report.took_ms,
       guidance: verified
-        ? guidance("ended, proven", "Read what it did: get_agent_output.", "get_agent_output", "deploy_headless_agent")
+        ? guidance(
+            "ended, proven",
+            input["purge"] === true ? "Nothing: its files are deleted." : "Read what it did: get_agent_output.",
+            ...(input["purge"] === true ? [] : ["get_agent_output"]),
+            "deploy_headless_agent",
+          )
         : agentGuidance(await shownAgent(call, agent)),
     };
   },

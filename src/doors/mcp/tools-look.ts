@@ -134,13 +134,15 @@ export const listAgents: Tool = tool({
 export const agentOutput: Tool = tool({
   name: "get_agent_output",
   title: "Output of an agent",
-  about: `Reads what an agent printed, as records: the last ${MOST} by default, at most about 110 KB. With cursor from an earlier answer it reads on from there, so that nothing is read twice and nothing is missed. Secrets are hidden.`,
+  about: `Reads what an agent printed, as records: the last ${MOST} by default, at most about 110 KB. With cursor from an earlier answer it reads on from there, so that nothing is read twice and nothing is missed. With offset and limit it reads any part. Secrets are hidden.`,
   operation: logs,
   fields: { filter: "grep", since: "since", stderr: "stderr", run: "run" },
   more: {
     agent_id: z.string().min(1).describe(AGENT_ID),
     task_id: taskId,
     tail: z.number().int().min(1).max(MOST).describe(`The last N records (${MOST})`).optional(),
+    offset: z.number().int().min(0).max(1e15).describe("Begin behind this many lines (not with cursor)").optional(),
+    limit: z.number().int().min(1).max(MOST).describe(`With offset or cursor: at most N records (${MOST})`).optional(),
     cursor: z.string().describe("From an earlier answer: read on behind it").optional(),
   },
   output: {
@@ -148,7 +150,7 @@ export const agentOutput: Tool = tool({
     task_id: z.string(),
     session_status: z.string().describe("running, or how it ended"),
     output: z.array(z.looseObject({ seq: z.number().nullable(), offset: z.number(), type: z.string() })),
-    source: z.literal("jsonl_log"),
+    source: z.enum(["jsonl_log", "stderr"]).describe("stderr: asked for, or all that there is"),
     note: z.string().nullable(),
     truncated: z.boolean().describe("There is more than was given"),
     cursor: z.string().describe("Give it back to read on from here"),
@@ -160,18 +162,29 @@ export const agentOutput: Tool = tool({
       last_output_at: z.string().nullable(),
     }),
   },
-  async run(call, input, { agent_id, task_id, tail, cursor }) {
+  async run(call, input, { agent_id, task_id, tail, offset, limit, cursor }) {
+    if (offset !== undefined && cursor !== undefined)
+      throw new MidwatchError("USAGE", "cursor and offset are two ways to say where to begin.", {
+        hint: "Give one of them.",
+      });
     const record = await shownAgent(call, agent_id, task_id);
     const asked = (input["run"] as number | undefined) ?? null;
     const from = cursor === undefined ? undefined : readCursor(cursor);
     // A restart begins a new log: what is behind the cursor is then all of it.
     const run = asked ?? record.run;
-    const line = from === undefined ? undefined : from.run === run ? from.line : 0;
+    const part = offset ?? (limit === undefined ? undefined : 0);
+    const line = from === undefined ? part : from.run === run ? from.line : 0;
     const options = { ...input, agent: record.agent, run };
+    const ends = (more: object) =>
+      last(call.items<LogRecord>(logs, { ...options, ...more, lines: tail ?? MOST }), tail);
     const { items, truncated } =
       line === undefined
-        ? await last(call.items<LogRecord>(logs, { ...options, lines: tail ?? MOST }), tail)
-        : await first(call.items<LogRecord>(logs, { ...options, offset: line }), tail);
+        ? await ends({})
+        : await first(call.items<LogRecord>(logs, { ...options, offset: line }), limit ?? tail);
+    // Nothing on stdout: an agent that cannot start tells why on stderr.
+    const silent = line === undefined && input["grep"] === undefined && items.every(({ type }) => type === "lifecycle");
+    const errors = silent && input["stderr"] !== true ? await ends({ stderr: true }) : undefined;
+    const shown = errors !== undefined && errors.items.length > 0 ? errors : undefined;
     const end = items.at(-1)?.seq ?? line ?? 0;
     const of = record.runs.find((one) => one.run === run);
     const over = record.outcome !== null;
@@ -179,23 +192,21 @@ export const agentOutput: Tool = tool({
       agent_id: record.agent,
       task_id: record.task,
       session_status: record.outcome ?? record.phase,
-      output: items,
-      source: "jsonl_log",
+      output: shown?.items ?? items,
+      source: shown !== undefined || input["stderr"] === true ? "stderr" : "jsonl_log",
       note:
-        items.length > 0
+        items.length > 0 && shown === undefined
           ? null
           : line !== undefined && line > 0
             ? "Nothing new"
-            : over
-              ? "Agent exited without writing logs"
-              : "Agent has not yet written any logs",
-      truncated,
+            : `${over ? "Agent exited without writing logs" : "Agent has not yet written any logs"}${shown === undefined ? "" : "; this is the end of its stderr"}`,
+      truncated: shown?.truncated ?? truncated,
       cursor: `${run}:${end}`,
       metadata: {
         file_path: of?.log ?? record.log,
         run,
         bytes: of?.bytes ?? record.bytes,
-        returned: items.length,
+        returned: (shown?.items ?? items).length,
         last_output_at: record.last_output_at,
       },
       guidance:

@@ -7,7 +7,7 @@ import { events } from "../../operations/events.ts";
 import { finding, progress } from "../../operations/report.ts";
 import { send } from "../../operations/send.ts";
 import { first, last, MOST } from "./bounds.ts";
-import { guidance } from "./records.ts";
+import { assertTask, guidance, taskId } from "./records.ts";
 import { type Tool, tool } from "./tool.ts";
 
 const selfId = z
@@ -49,12 +49,14 @@ export const updateProgress: Tool = tool({
   operation: progress,
   more: {
     agent_id: selfId,
+    task_id: taskId,
     status: z.string().min(1).describe("One word: working, blocked, completed, failed, ..."),
     message: z.string().min(1).describe("What it does, in a sentence"),
     progress: z.number().min(0).max(100).describe("How far it has come, in percent").optional(),
   },
   output: { agent_id: z.string(), own_update: z.looseObject({ status: z.string() }), peer_context: PEERS },
-  async run(call, _, { agent_id, status, message, progress: percent }) {
+  async run(call, _, { agent_id, task_id, status, message, progress: percent }) {
+    await assertTask(call, agent_id, task_id);
     const words = [agent_id ?? call.agent, status, message].filter((word) => word !== undefined);
     const { own, ...reply } = told(await call.ask<Told>(progress, { words, percent }), OVER.includes(status));
     return { ...reply, own_update: own };
@@ -69,13 +71,15 @@ export const reportFinding: Tool = tool({
   operation: finding,
   more: {
     agent_id: selfId,
+    task_id: taskId,
     finding_type: z.string().min(1).describe("One word: bug, risk, insight, ..."),
     severity: z.enum(["low", "medium", "high", "critical"]).describe("How much it matters"),
     message: z.string().min(1).describe("What was found"),
     data: z.record(z.string(), z.unknown()).describe("Facts for other programs").optional(),
   },
   output: { agent_id: z.string(), own_finding: z.looseObject({ severity: z.string() }), peer_context: PEERS },
-  async run(call, _, { agent_id, finding_type, severity, message, data }) {
+  async run(call, _, { agent_id, task_id, finding_type, severity, message, data }) {
+    await assertTask(call, agent_id, task_id);
     const words = [agent_id ?? call.agent, finding_type, severity, message].filter((word) => word !== undefined);
     const input = { words, ...(data === undefined ? {} : { data: JSON.stringify(data) }) };
     const { own, ...reply } = told(await call.ask<Told>(finding, input), false);
