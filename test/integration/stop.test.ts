@@ -34,7 +34,9 @@ describe.each(["auto", "subreaper"] as Tier[])("a stop (tier %s)", (tier) => {
     expect(deaf.report.took_ms).toBeGreaterThanOrEqual(290);
     const stubborn = await stopped(at, `trap "" INT TERM; ${READY}`, 600);
     expect(stubborn.report).toMatchObject({ verified: true, exit: { code: null, signal: "SIGKILL" }, left: [] });
-    expect(mainOf(stubborn.report)).toBe(stubborn.report.guarantee === "cgroup" ? "cgroup.kill" : "SIGKILL");
+    // Where its keeper gets no turn in time, who asked for the stop kills it by itself.
+    const kills = stubborn.report.guarantee === "cgroup" ? ["cgroup.kill", "SIGKILL"] : ["SIGKILL"];
+    expect(kills).toContain(mainOf(stubborn.report));
     expect(stubborn.report.took_ms).toBeGreaterThanOrEqual(590);
   });
 
