@@ -221,3 +221,25 @@ it("R-001.20: a look costs the same however long a log is, and 150 places are ke
   expect(again.watched.cursors()).toHaveLength(150);
   again.close();
 });
+
+it("R-001.12: cut within its first bytes and cut again later: what stands there since then is not read twice", () => {
+  const { path, look } = reader();
+  writeFileSync(path, lines(0, 100));
+  look();
+  for (const kept of [0, 2]) {
+    const head = readFileSync(path, "utf8").split("\n", kept);
+    truncateSync(
+      path,
+      head.reduce((size, line) => size + line.length + 1, 0),
+    );
+    look();
+    const from = 1000 * (kept + 1);
+    appendFileSync(path, lines(from, from + 100));
+    expect(numbers(look())).toHaveLength(100);
+    truncateSync(path, readFileSync(path).length - Buffer.byteLength(lines(from, from + 10)));
+    const cut = look();
+    expect([cut.restarted, cut.lines]).toEqual(["truncated", []]);
+    appendFileSync(path, lines(from + 500, from + 501));
+    expect(numbers(look())).toEqual([from + 500]);
+  }
+});

@@ -118,11 +118,12 @@ function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | 
   return undefined;
 }
 
-/** `mark` is that of a file whose rest is lost. */
+/** `mark` is that of a file whose rest is lost. What its first bytes were says nothing of what stands there now. */
 function restarted(cursor: CursorRow, mark: FileMark | null, offset: number): CursorRow {
   const lost = mark === null ? 0 : Math.max(0, mark.seen - cursor.offset);
   const { generation, missed_bytes } = cursor;
-  return { ...cursor, offset, checksum: 0, generation: generation + 1, missed_bytes: missed_bytes + lost };
+  const anew = { checksum: 0, generation: generation + 1, file: null };
+  return { ...cursor, ...anew, offset, missed_bytes: missed_bytes + lost };
 }
 
 /** The bytes just before a place and those from it on: one read tells whether it is the same file and what is new in it. */
