@@ -8,12 +8,14 @@ import { diskFault, errno } from "./fault.ts";
  * hides the reason; this one lets the true errno through.
  */
 export function makeFolders(path: string): void {
-  if (makeOne(path)) return;
-  makeFolders(dirname(path));
-  // Some file systems, such as /proc, have no place for a new folder and say that it is not there.
-  if (!makeOne(path))
-    throw new MidwatchError("NOT_WRITABLE", `${path} cannot be made there.`, { hint: "Name another folder." });
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (makeOne(path)) return;
+    makeFolders(dirname(path));
+  }
+  throw new MidwatchError("NOT_WRITABLE", `${path} cannot be made there.`, { hint: "Name another folder." });
 }
+/** Somebody may delete what was just made; and some file systems, such as /proc, say for ever that the folder above is missing. */
+const TRIES = 3;
 
 /** False when the folder above is missing. */
 function makeOne(path: string): boolean {
