@@ -26,8 +26,8 @@ const ALONE = [
 export default defineConfig({
   test: {
     passWithNoTests: true,
-    // Most tests wait for processes and disks: two at once also on a machine with two cores.
-    maxWorkers: 2,
+    // Most tests wait for processes and disks: three at once also on a machine with two cores.
+    maxWorkers: 3,
     globalSetup: ["test/support/keeper.ts"],
     projects: [
       {
