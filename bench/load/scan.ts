@@ -6,6 +6,7 @@ import { Log } from "../../src/log/log.ts";
 import { giveBack, KernelScanner, makeScanner, NEWLINE, PlainScanner } from "../../src/log/scanner.ts";
 import { search } from "../../src/log/search.ts";
 import { verify } from "../../src/log/verify.ts";
+import { peakMb } from "../support/peak.ts";
 
 const CHUNK = 1 << 20;
 
@@ -43,4 +44,4 @@ const jobs: Record<string, () => number | Promise<number>> = {
 const before = process.cpuUsage();
 const answer = await jobs[job]?.();
 const { user, system } = process.cpuUsage(before);
-console.log(JSON.stringify({ seconds: (user + system) / 1e6, rss: process.resourceUsage().maxRSS / 1024, answer }));
+console.log(JSON.stringify({ seconds: (user + system) / 1e6, rss: peakMb(), answer }));
