@@ -58,7 +58,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
-  httpFollowers: [httpFollowers, 200],
+  httpFollowers: [httpFollowers, 40],
   syncClones: [syncClones, 60],
   fleetChaos: [fleetChaos, 1200],
   watchHangs: [watchHangs, 1],
