@@ -27,7 +27,12 @@ export function configValue(key: ConfigKey): z.ZodType<string | number, string |
     });
   }
   const parse = kind === "size" ? parseSize : parseDuration;
-  return z.union([z.string(), z.number()]).transform((value, context) => {
+  return z.union([z.string(), z.number()]).transform(plain(parse));
+}
+
+/** A parser that throws our error, as a zod transform that reports it. */
+export function plain<In, Out>(parse: (value: In) => Out): (value: In, context: z.RefinementCtx<In>) => Out {
+  return (value, context) => {
     try {
       return parse(value);
     } catch (error) {
@@ -35,5 +40,5 @@ export function configValue(key: ConfigKey): z.ZodType<string | number, string |
       context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
       return z.NEVER;
     }
-  });
+  };
 }

@@ -1,9 +1,8 @@
 /** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
 import { z } from "zod";
 import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config-fields.ts";
-import { configValue } from "../core/config-value.ts";
+import { configValue, plain } from "../core/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
-import { MidwatchError } from "../core/errors.ts";
 import { parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";
 
@@ -35,17 +34,4 @@ export function configFlag(key: ConfigKey): z.ZodOptional<Field<string | number>
 /** An agent id or a unique prefix; inside a run it defaults to the run's own. */
 export function agentRef(about = "Agent id or a unique prefix of one"): z.ZodString {
   return z.string().min(1).describe(about).meta({ value: "ID" });
-}
-
-/** A parser that throws our error, as a zod transform that reports it. */
-function plain<In, Out>(parse: (value: In) => Out): (value: In, context: z.RefinementCtx<In>) => Out {
-  return (value, context) => {
-    try {
-      return parse(value);
-    } catch (error) {
-      if (!(error instanceof MidwatchError)) throw error;
-      context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
-      return z.NEVER;
-    }
-  };
 }
