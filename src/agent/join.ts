@@ -240,7 +240,10 @@ export async function answerFleet(
       const link = await openLink(context, name);
       try {
         await assertOurs(context, name, link);
-        answer(link, name, async (question) => (question.operation === PING ? { identity } : await handle(question)));
+        const begun = answer(link, name, async (question) =>
+          question.operation === PING ? { identity } : await handle(question),
+        );
+        await Promise.race([begun, ended(signal)]);
         await ended(signal);
       } finally {
         await link.close();

@@ -4,7 +4,6 @@
  * and wakes up finds that it is no longer wanted.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Subscription } from "@nats-io/transport-node";
 import { type ErrorRecord, MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
@@ -77,10 +76,14 @@ async function giveUp({ registers }: Line, host: string, { id }: Sent): Promise<
   });
 }
 
-/** Until the subscription ends. Of several processes of one host, one gets each question. */
-export function answer(line: Line, host: string, handle: (question: Question) => Promise<unknown>): Subscription[] {
+/** From now on, until the connection ends. Of several processes of one host, one gets each question. */
+export async function answer(
+  line: Line,
+  host: string,
+  handle: (question: Question) => Promise<unknown>,
+): Promise<void> {
   const { hub, names } = line;
-  return (["look", "do"] as const).map((kind) =>
+  for (const kind of ["look", "do"] as const)
     hub.connection.subscribe(names.ask(host, kind), {
       queue: "host",
       callback: (error, message) => {
@@ -89,8 +92,9 @@ export function answer(line: Line, host: string, handle: (question: Question) =>
           .then((text) => message.respond(text))
           .catch(() => undefined); // Who asked will ask again, or give up.
       },
-    }),
-  );
+    });
+  // The hub knows of it when this is answered, not before.
+  await hub.flush();
 }
 
 async function reply(

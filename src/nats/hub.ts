@@ -129,6 +129,11 @@ export class Hub {
     return await this.#answered(() => this.connection.request(subject, payload, options));
   }
 
+  /** The hub has taken in all that was sent before. */
+  async flush(): Promise<void> {
+    await this.#answered(() => this.connection.flush());
+  }
+
   /** A call of the manager, with our errors. It may be made again: while a stream gets its leader nobody answers for it. */
   async ask<T>(act: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     for (const until = performance.now() + PATIENCE_MS; ; await sleep(AGAIN_MS)) {

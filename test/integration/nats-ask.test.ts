@@ -22,9 +22,9 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60
   }
 
   /** A host that counts what it did. */
-  function hostOn(line: Line, host: string, takes = 0): { done: Question[] } {
+  async function hostOn(line: Line, host: string, takes = 0): Promise<{ done: Question[] }> {
     const done: Question[] = [];
-    answer(line, host, async (question) => {
+    await answer(line, host, async (question) => {
       await sleep(takes);
       done.push(question);
       if (question.operation === "fail") throw new Error("a fault of its own");
@@ -35,7 +35,7 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60
 
   it("is answered, with what went wrong there too; nobody there is told at once", async () => {
     const [here, there] = [await link(), await link()];
-    hostOn(there, "a");
+    await hostOn(there, "a");
     expect(await ask(here, "a", { operation: "show", input: {}, changes: false })).toEqual({ did: 1 });
     expect(await ask(here, "a", STOP)).toEqual({ did: 2 });
     await expect(ask(here, "a", { ...STOP, operation: "fail" })).rejects.toMatchObject({
@@ -46,7 +46,7 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60
 
   it("that is sent twice is done once, also by two processes of the host", async () => {
     const [here, one, other] = [await link(), await link(), await link()];
-    const hosts = [hostOn(one, "b", 300), hostOn(other, "b", 300)];
+    const hosts = [await hostOn(one, "b", 300), await hostOn(other, "b", 300)];
     const payload = JSON.stringify({ v: 1, id: uuidv7(), ...STOP });
     const send = async () => (await here.hub.request(here.names.ask("b", "do"), payload, undefined, 10_000)).json();
     const answers = await Promise.all([send(), send(), send()]);
@@ -68,8 +68,7 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60
       message: expect.stringContaining("will not be done"),
     });
     deaf.unsubscribe();
-    const { done } = hostOn(there, "c");
-    await there.hub.connection.flush();
+    const { done } = await hostOn(there, "c");
     for (const payload of late) await here.hub.request(here.names.ask("c", "do"), payload);
     expect(late.length).toBeGreaterThan(0);
     expect(done).toEqual([]);
@@ -77,16 +76,14 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60
 
   it("that had begun when the caller gave up is neither called done nor not done", async () => {
     const [here, there] = [await link(), await link()];
-    const { done } = hostOn(there, "d", 2500);
-    await there.hub.connection.flush();
+    const { done } = await hostOn(there, "d", 2500);
     await expect(ask(here, "d", STOP, 1000)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
     await expect.poll(() => done.length, { timeout: 10_000 }).toBe(1);
   });
 
   it("that looks cannot change anything, whatever it says of itself", async () => {
     const [here, there] = [await link(), await link()];
-    const { done } = hostOn(there, "e");
-    await there.hub.connection.flush();
+    const { done } = await hostOn(there, "e");
     await here.hub.request(here.names.ask("e", "look"), JSON.stringify({ v: 1, id: "1", ...STOP }));
     expect(done).toMatchObject([{ changes: false }]);
   });
