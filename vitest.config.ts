@@ -1,6 +1,10 @@
 import { defineConfig } from "vitest/config";
+import { retry, SecondTries } from "./test/support/second-tries.ts";
 
 const shared = { setupFiles: ["test/support/warnings.ts"] };
+
+/** What leans on more than this process. */
+const real = { ...shared, retry };
 
 const fault = { include: ["test/fault/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 };
 /** Others must not load the machine while these measure time, memory or a disk, or take away what all need. */
@@ -26,6 +30,7 @@ const ALONE = [
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    reporters: ["default", new SecondTries()],
     // Most tests wait for processes and disks: three at once also on a machine with two cores.
     maxWorkers: 3,
     globalSetup: ["test/support/keeper.ts"],
@@ -35,16 +40,16 @@ export default defineConfig({
       },
       {
         test: {
-          ...shared,
+          ...real,
           name: "integration",
           include: ["test/*.test.ts", "test/integration/**/*.test.ts"],
           testTimeout: 90_000,
         },
       },
-      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 90_000 } },
+      { test: { ...real, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 90_000 } },
       {
         test: {
-          ...shared,
+          ...real,
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
           testTimeout: 60_000,
@@ -53,10 +58,10 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      { test: { ...shared, ...fault, name: "fault", exclude: ALONE, sequence: { groupOrder: 1 } } },
+      { test: { ...real, ...fault, name: "fault", exclude: ALONE, sequence: { groupOrder: 1 } } },
       {
         test: {
-          ...shared,
+          ...real,
           ...fault,
           name: "fault-alone",
           include: ALONE,
