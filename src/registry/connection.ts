@@ -124,7 +124,8 @@ function isSound(db: DatabaseSync, path: string): boolean {
   if (isCutToNothing(path)) return false;
   try {
     schemaVersion(db);
-    if (statSync(path).size > CHECK_MAX_BYTES) return true;
+    // Deleted meanwhile it is as small as a new one: whoever uses it notices.
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > CHECK_MAX_BYTES) return true;
     return db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok";
   } catch (error) {
     if (isCorrupt(error)) return false;
