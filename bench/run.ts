@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { keeperBinary } from "../src/process/keeper-binary.ts";
 import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
+import { bench as flood } from "./flood.ts";
 import { bench as http } from "./http.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
@@ -46,6 +47,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   journal,
   scan,
   http,
+  flood,
   nats,
   page: dashboard,
 };

@@ -9,17 +9,17 @@ import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
 import type { Driver } from "../drivers/index.ts";
-import type { Log } from "../log/log.ts";
 import type { Facts as JudgedFacts } from "../monitor/judge.ts";
 import { RunReading, STREAM } from "../monitor/run-reading.ts";
 import { withOpinion } from "../monitor/second-opinion.ts";
-import { type AgentSummary, isNews, makeSummary, type Place, type Span, type Subject } from "../monitor/summary.ts";
+import { type AgentSummary, isNews, makeSummary, type Subject } from "../monitor/summary.ts";
 import type { Watching } from "../registry/watched.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
 import { hasLater, openRun } from "./open-run.ts";
 import { readOpinionState } from "./opinion-state.ts";
+import { Places } from "./places.ts";
 import { type Observed, reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
 import { sessionBefore } from "./result.ts";
@@ -30,10 +30,11 @@ import { tellSummaries } from "./tell-summaries.ts";
 /** Of one log in one round, and of all. The rest is read in the next, which comes at once. */
 const LOG_BYTES = 4 << 20;
 const ROUND_BYTES = 64 << 20;
+/** Read at a stretch: whoever else is served by this process waits that long. */
+const STRETCH_BYTES = 256 << 10;
 /** What ended longer ago without anybody watching is read only when somebody asks for it. */
 const JUST_ENDED_MS = 3_600_000;
 const BACKOFF_MS = 10_000;
-const PLACES_KEPT = 16;
 
 interface Kept {
   subject: Subject;
@@ -47,8 +48,7 @@ interface Kept {
   storedOffset: number | undefined;
   /** The file as it was read last: while it stays so there is nothing to read. */
   file: { path: string; ino: number; size: number } | null;
-  /** Bytes of lines that reasons name. */
-  places: Map<string, { start: number; end: number }>;
+  places: Places;
 }
 
 export interface WatchOptions {
@@ -102,7 +102,7 @@ export class Watch {
       try {
         const kept = this.#kept.get(key) ?? (await this.#keep(one));
         const before = kept.reading.cursor;
-        const more = budget > 0 ? this.#read(one, kept, Math.min(budget, LOG_BYTES)) : true;
+        const more = await this.#readOn(one, kept, Math.min(budget, LOG_BYTES));
         const { cursor } = kept.reading;
         budget -= cursor.offset - before.offset;
         done.lines += cursor.line - before.line;
@@ -111,7 +111,6 @@ export class Watch {
         const placed = kept.summary.final || cursor.offset === kept.storedOffset;
         if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
         done.summaries.push(kept.summary);
-        if (cursor !== before) await breathe();
       } catch (error) {
         this.#resting.set(key, performance.now() + BACKOFF_MS);
         this.#kept.delete(key);
@@ -175,7 +174,7 @@ export class Watch {
       stored: summary,
       storedOffset: cursor?.offset,
       file: null,
-      places: new Map(),
+      places: new Places(),
     };
     const start = cursor ?? (summary?.final ? { ...reading.cursor, ...summary.position } : undefined);
     if (start !== undefined) {
@@ -189,6 +188,19 @@ export class Watch {
     }
     this.#kept.set(keyOf({ agent, run }), kept);
     return kept;
+  }
+
+  /** At most `bytes`, as far as whole lines go. True when there is more. */
+  async #readOn(one: Observed, kept: Kept, bytes: number): Promise<boolean> {
+    if (bytes <= 0) return true;
+    const end = kept.reading.cursor.offset + bytes;
+    let more: boolean;
+    do {
+      const before = kept.reading.cursor;
+      more = this.#read(one, kept, Math.min(bytes, STRETCH_BYTES));
+      if (kept.reading.cursor !== before) await breathe();
+    } while (more && end - kept.reading.cursor.offset >= STRETCH_BYTES);
+    return more;
   }
 
   /** True when there is more. */
@@ -232,39 +244,24 @@ export class Watch {
     const stream = kept.reading.result;
     const ended = one.facts.cleanup?.result;
     const { llm_every: everyMs } = this.#context.config;
-    let log: Log | undefined;
-    const bytes = (place: Place): Span => {
-      const key = `${place.from}-${place.to}`;
-      const known = kept.places.get(key);
-      if (known !== undefined) return known;
-      log ??= openRun(this.#context, one, kept.driver.json)?.log;
-      const end = kept.reading.cursor.offset;
-      const found = {
-        start: log?.atLine(Math.max(0, place.from - 1), end).offset ?? 0,
-        end: log?.atLine(place.to, end).offset ?? 0,
-      };
-      if (kept.places.size >= PLACES_KEPT) kept.places.clear();
-      kept.places.set(key, found);
-      return found;
-    };
-    try {
-      const summary = makeSummary({
-        subject: kept.subject,
-        facts,
-        judgement: kept.reading.judge.verdict(facts),
-        recent: kept.reading.recent,
-        result: ended ? { ...stream, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : stream,
-        cursor: kept.reading.cursor,
-        bytes,
-        previous: kept.summary,
-        final: !now.more && ENDED_PHASES.includes(row.phase),
-      });
-      if (row.outcome !== null) return summary;
-      // Whoever looks tells it, also one that asks no model itself.
-      return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes });
-    } finally {
-      log?.close();
-    }
+    using places = kept.places.finder(
+      () => openRun(this.#context, one, kept.driver.json)?.log,
+      kept.reading.cursor.offset,
+    );
+    const summary = makeSummary({
+      subject: kept.subject,
+      facts,
+      judgement: kept.reading.judge.verdict(facts),
+      recent: kept.reading.recent,
+      result: ended ? { ...stream, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : stream,
+      cursor: kept.reading.cursor,
+      bytes: places.find,
+      previous: kept.summary,
+      final: !now.more && ENDED_PHASES.includes(row.phase),
+    });
+    if (row.outcome !== null) return summary;
+    // Whoever looks tells it, also one that asks no model itself.
+    return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes: places.find });
   }
 
   /** A registry that cannot be had now hears of it in the next round: what is in memory is ahead of it and stays right. */
