@@ -1,4 +1,5 @@
 /** Finding text in the logs of a workspace, live and archived. */
+import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { SecretPrints } from "../core/secret-values.ts";
 import { readJson } from "../disk/replace.ts";
@@ -16,6 +17,8 @@ export interface SearchOptions {
   agent?: AgentId | undefined;
   sinceMs?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** A log that cannot be searched, or not to its end; the others are. */
+  onUnread?: ((agent: AgentId, run: number, why: string) => void) | undefined;
   /** Bytes there are to search, told once. */
   onStart?: ((logs: number, bytes: number) => void) | undefined;
 }
@@ -37,8 +40,18 @@ export async function* searchLogs(
   const signal = options.signal ?? new AbortController().signal;
   const pieces: (Piece & { agent: AgentId; run: number })[] = [];
   const logs = runsOf(context, options);
-  for (const { task, agent, run, newest } of logs)
-    pieces.push(...piecesOf(context, text, task, agent, run, newest, options.sinceMs));
+  const told = new Set<string>();
+  const unread = (agent: AgentId, run: number, why: string): void => {
+    if (!told.has(`${agent}.${run}`)) options.onUnread?.(agent, run, why);
+    told.add(`${agent}.${run}`);
+  };
+  for (const { task, agent, run, newest } of logs) {
+    try {
+      pieces.push(...piecesOf(context, text, task, agent, run, newest, options.sinceMs));
+    } catch (error) {
+      unread(agent, run, toMidwatchError(error).message);
+    }
+  }
   options.onStart?.(
     logs.length,
     pieces.reduce((sum, { from, to }) => sum + to - from, 0),
@@ -46,8 +59,13 @@ export async function* searchLogs(
   const plain = pieces.map(
     ({ path, index, text: needle, from, to, secrets }): Piece => ({ path, index, text: needle, from, to, secrets }),
   );
-  for await (const { piece, hit } of searchPieces(plain, signal)) {
-    const { agent, run } = pieces[piece] as (typeof pieces)[number];
+  for await (const found of searchPieces(plain, signal)) {
+    const { agent, run } = pieces[found.piece] as (typeof pieces)[number];
+    if ("fault" in found) {
+      unread(agent, run, found.fault);
+      continue;
+    }
+    const { hit } = found;
     if (options.sinceMs !== undefined && hit.timestamp !== null && Date.parse(hit.timestamp) < options.sinceMs)
       continue;
     yield { agent, run, ...hit, cursor: `${agent}.${run}@${hit.offset}` };

@@ -40,4 +40,14 @@ describe("errors", () => {
     expect(toMidwatchError(error)).toBe(error);
     expect(toMidwatchError("text").message).toBe("text");
   });
+
+  it("a file that is deleted under us is no fault of ours", () => {
+    const thrown = Object.assign(new Error("ENOENT: no such file"), { code: "ENOENT", path: "/w/active" });
+    expect(toMidwatchError(thrown)).toMatchObject({
+      code: "NOT_FOUND_FILE",
+      message: "/w/active was taken away meanwhile.",
+      retryable: true,
+      cause: thrown,
+    });
+  });
 });

@@ -144,6 +144,13 @@ export function toMidwatchError(thrown: unknown): MidwatchError {
   } catch (error) {
     return error as MidwatchError;
   }
+  const gone = thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT" && "path" in thrown;
+  if (gone)
+    return new MidwatchError("NOT_FOUND_FILE", `${String(thrown.path)} was taken away meanwhile.`, {
+      hint: "Something deletes files that midwatch works with. Try again; `midwatch doctor` looks at what is left.",
+      retryable: true,
+      cause: thrown,
+    });
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new MidwatchError("INTERNAL", message, {
     cause: thrown,

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { toMidwatchError } from "../core/errors.ts";
 import { secretFinder } from "../core/secret-values.ts";
 import { Log } from "./log.ts";
 import { type Hit, search } from "./search.ts";
@@ -12,18 +13,18 @@ const WORKERS_MAX = 8;
 /** Below this a worker costs more than it saves. */
 const WORTH_BYTES = 64 << 20;
 
-/** What was found in `pieces[piece]`. */
-export interface PieceHit {
-  piece: number;
-  hit: Hit;
-}
+/** What was found in `pieces[piece]`, or why it cannot be searched to its end. */
+export type PieceFound = { piece: number } & Found;
+type Found = { hit: Hit } | { fault: string };
 
-export async function* searchPieces(pieces: readonly Piece[], signal: AbortSignal): AsyncGenerator<PieceHit> {
+/** A piece that cannot be read does not end the search of the others. */
+export async function* searchPieces(pieces: readonly Piece[], signal: AbortSignal): AsyncGenerator<PieceFound> {
   const bytes = pieces.reduce((sum, { from, to }) => sum + to - from, 0);
   const script = workerScript();
   const workers = Math.min(availableParallelism(), WORKERS_MAX, pieces.length);
   if (bytes < WORTH_BYTES || workers < 2 || script === undefined) {
-    for (const [i, piece] of pieces.entries()) yield* searchHere(piece, i, signal);
+    for (const [i, piece] of pieces.entries())
+      for (const found of searchHere(piece, signal)) yield { piece: i, ...found };
     return;
   }
   const pool = Array.from({ length: workers }, () => new Worker(script));
@@ -51,7 +52,7 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
   }
   try {
     for (const [i, inbox] of results.entries()) {
-      for await (const hit of inbox.hits(signal)) yield { piece: i, hit };
+      for await (const found of inbox.found(signal)) yield { piece: i, ...found };
       if (signal.aborted) return;
     }
   } finally {
@@ -59,17 +60,18 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
   }
 }
 
-function* searchHere(given: Piece, piece: number, signal: AbortSignal): Generator<PieceHit> {
-  const { path, index, text, from, to, secrets } = given;
-  const log = Log.open(path, index, { type: "stdout", json: false });
-  if (log === undefined) return;
+function* searchHere({ path, index, text, from, to, secrets }: Piece, signal: AbortSignal): Generator<Found> {
+  let log: Log | undefined;
   try {
-    for (const hit of search(log, text, from, to, secretFinder(secrets))) {
+    log = Log.open(path, index, { type: "stdout", json: false });
+    for (const hit of log === undefined ? [] : search(log, text, from, to, secretFinder(secrets))) {
       if (signal.aborted) return;
-      yield { piece, hit };
+      yield { hit };
     }
+  } catch (error) {
+    yield { fault: toMidwatchError(error).message };
   } finally {
-    log.close();
+    log?.close();
   }
 }
 
@@ -89,7 +91,7 @@ class Inbox {
     this.#wake();
   }
 
-  async *hits(signal: AbortSignal): AsyncGenerator<Hit> {
+  async *found(signal: AbortSignal): AsyncGenerator<Found> {
     for (;;) {
       const answer = this.#answers.shift();
       if (signal.aborted) return;
@@ -98,9 +100,11 @@ class Inbox {
           this.#wake = resolve;
           signal.addEventListener("abort", () => resolve(), { once: true });
         });
-      } else if ("hits" in answer) yield* answer.hits;
-      else if ("error" in answer) throw new Error(answer.error);
-      else return;
+      } else if ("hits" in answer) yield* answer.hits.map((hit) => ({ hit }));
+      else {
+        if ("error" in answer) yield { fault: answer.error };
+        return;
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 // Searches pieces of logs for search-pool.ts: a piece in, batches of hits out, then `done`.
 import { parentPort } from "node:worker_threads";
+import { toMidwatchError } from "../core/errors.ts";
 import { type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import { Log } from "./log.ts";
 import { type Hit, search } from "./search.ts";
@@ -35,7 +36,7 @@ parentPort?.on("message", (piece: Piece) => {
     if (hits.length > 0) tell({ hits });
     tell({ done: true });
   } catch (error) {
-    tell({ error: error instanceof Error ? error.message : String(error) });
+    tell({ error: toMidwatchError(error).message });
   } finally {
     log?.close();
   }

@@ -1,8 +1,8 @@
 /** Finding text in one log: every hit with its line, without holding more than a chunk. */
 import { replaceSpans, type SecretFinder } from "../core/secret-values.ts";
-import { tailStart } from "./lines.ts";
+import { type Span, tailStart } from "./lines.ts";
 import type { Log } from "./log.ts";
-import { giveBack, makeScanner } from "./scanner.ts";
+import { giveBack, makeScanner, NEWLINE } from "./scanner.ts";
 
 export interface Hit {
   /** Of the line's first byte; a reader can go on from here. */
@@ -27,15 +27,28 @@ export function* search(log: Log, text: string, from: number, end: number, secre
     for (let at = from; at < end; ) {
       const n = log.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
       if (n < needle.length) return;
+      const chunk = { bytes: scanner.bytes.subarray(0, n), at };
       let next: number | undefined;
+      // Lines before a place in this chunk: where there are many hits, what lies between two of them is counted here.
+      let counted: { offset: number; lines: number } | undefined;
       for (let hit = scanner.indexOf(needle, 0, n); hit >= 0; ) {
-        const { found, lineEnd } = describe(log, at + hit, needle.length, end, secrets);
-        yield found;
-        if (lineEnd - at >= n) {
-          next = lineEnd; // A line that goes on behind this chunk: go on behind the line.
+        const line = lineAround(log, chunk, hit, end);
+        const before =
+          counted === undefined
+            ? log.lineAt(line.start)
+            : counted.lines + scanner.countNewlines(counted.offset - at, line.start - at);
+        counted = before === null ? undefined : { offset: line.end, lines: before + 1 };
+        yield {
+          offset: line.start,
+          seq: before === null ? null : before + 1,
+          timestamp: timeOf(log, line.end),
+          text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, secrets),
+        };
+        if (line.end - at >= n) {
+          next = line.end; // A line that goes on behind this chunk: go on behind the line.
           break;
         }
-        hit = scanner.indexOf(needle, lineEnd - at, n);
+        hit = scanner.indexOf(needle, line.end - at, n);
       }
       // The text may begin at the end of this chunk.
       at = next ?? (at + n >= end ? end : at + n - needle.length + 1);
@@ -45,32 +58,44 @@ export function* search(log: Log, text: string, from: number, end: number, secre
   }
 }
 
-function describe(
-  log: Log,
-  hit: number,
-  length: number,
-  end: number,
-  secrets: SecretFinder | undefined,
-): { found: Hit; lineEnd: number } {
-  const offset = tailStart(log.source, hit + 1, 1);
-  const lineEnd = behindLine(log, hit, end);
-  const before = log.lineAt(offset);
-  const from = Math.max(offset, hit - CONTEXT);
-  const to = Math.min(lineEnd, hit + length + CONTEXT);
+/** Bytes of a log that were read, and where they lie. */
+interface Chunk {
+  bytes: Buffer;
+  at: number;
+}
+
+/** The line of a hit at this place of the chunk; the log is asked only where it goes beyond the chunk. */
+function lineAround(log: Log, { bytes, at }: Chunk, hit: number, end: number): Span {
+  const before = hit === 0 ? -1 : bytes.lastIndexOf(NEWLINE, hit - 1);
+  const behind = bytes.indexOf(NEWLINE, hit);
+  return {
+    start: before < 0 ? tailStart(log.source, at + hit + 1, 1) : at + before + 1,
+    end: behind < 0 ? behindLine(log, at + bytes.length, end) : at + behind + 1,
+  };
+}
+
+/** The line around the hit, without secrets. */
+function shown(log: Log, chunk: Chunk, line: Span, hit: Span, secrets: SecretFinder | undefined): string {
+  const from = Math.max(line.start, hit.start - CONTEXT);
+  const to = Math.min(line.end, hit.end + CONTEXT);
   // A secret that the cut goes through must not leave its other half behind.
   const margin = secrets?.longest ?? 0;
-  const start = Math.max(offset, from - margin);
-  const wide = Buffer.alloc(Math.min(lineEnd, to + margin) - start);
-  log.source.read(wide, start);
+  const start = Math.max(line.start, from - margin);
+  const wide = bytesOf(log, chunk, { start, end: Math.min(line.end, to + margin) });
   const bytes = replaceSpans(wide, secrets?.find(wide) ?? [], from - start, to - start);
-  const time = log.timeAt(lineEnd);
-  const found = {
-    offset,
-    seq: before === null ? null : before + 1,
-    timestamp: time > 0 ? new Date(time).toISOString() : null,
-    text: bytes.toString().replace(/\r?\n$/, ""),
-  };
-  return { found, lineEnd };
+  return bytes.toString().replace(/\r?\n$/, "");
+}
+
+function bytesOf(log: Log, { bytes, at }: Chunk, { start, end }: Span): Buffer {
+  if (start >= at && end <= at + bytes.length) return bytes.subarray(start - at, end - at);
+  const read = Buffer.alloc(end - start);
+  log.source.read(read, start);
+  return read;
+}
+
+function timeOf(log: Log, end: number): string | null {
+  const time = log.timeAt(end);
+  return time > 0 ? new Date(time).toISOString() : null;
 }
 
 function behindLine(log: Log, from: number, end: number): number {
@@ -78,7 +103,7 @@ function behindLine(log: Log, from: number, end: number): number {
   for (let at = from; at < end; ) {
     const n = log.source.read(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
     if (n === 0) break;
-    const newline = buffer.subarray(0, n).indexOf(10);
+    const newline = buffer.subarray(0, n).indexOf(NEWLINE);
     if (newline >= 0) return at + newline + 1;
     at += n;
   }

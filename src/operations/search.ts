@@ -11,7 +11,7 @@ export const search: Operation = operation({
   name: "search",
   summary: "Find text in the logs of all agents, live and archived",
   details:
-    "The text is taken as it is, not as a regular expression. Each line is given once, oldest first for each run.",
+    "The text is taken as it is, not as a regular expression. Each line is given once, oldest first for each run. A log that cannot be read is named, and the others are searched.",
   positionals: ["text"],
   input: z.strictObject({
     text: z.string().min(1).max(10_000).describe("The text to find"),
@@ -28,6 +28,7 @@ export const search: Operation = operation({
         agent,
         sinceMs: since,
         signal: context.signal,
+        onUnread: (id, run, why) => context.notice(`${id}.${run} is not searched to its end: ${why}`),
         onStart: (logs, bytes) => context.progress(`searching ${logs} logs, ${formatSize(bytes)}`),
       }),
     ),

@@ -29,6 +29,7 @@ type Fields = Record<string, string | number | boolean | undefined>;
 export interface Items<T> {
   items: T[];
   truncated: boolean;
+  warnings?: string[];
 }
 
 export async function get<T>(operation: string, fields: Fields = {}, abort?: AbortSignal): Promise<T> {

@@ -73,6 +73,7 @@ export async function call(
   input: unknown,
   gone: AbortSignal,
 ): Promise<string> {
+  const notices: string[] = [];
   const context: Context = {
     door: "http",
     cwd: door.cwd,
@@ -83,13 +84,14 @@ export async function call(
     terminal: false,
     signal: AbortSignal.any([gone, AbortSignal.timeout(door.limits.answerMs)]),
     progress: () => undefined,
-    notice: () => undefined,
+    notice: (text) => void notices.push(text),
   };
   const valid = validate(operation, input);
-  if (!operation.changes || operation.looks?.(valid)) return await gathered(door, await operation.run(context, valid));
+  if (!operation.changes || operation.looks?.(valid))
+    return await gathered(door, await operation.run(context, valid), notices);
   const change = { operation: operation.name, input, by: who.agent };
   try {
-    const answer = await gathered(door, await operation.run(context, valid));
+    const answer = await gathered(door, await operation.run(context, valid), notices);
     door.changed({ ...change, error: null });
     return answer;
   } catch (error) {
@@ -99,7 +101,7 @@ export async function call(
 }
 
 /** Data as it is; of a list or stream as much as an answer takes. Secrets are hidden in all of it. */
-async function gathered(door: Door, answer: unknown): Promise<string> {
+async function gathered(door: Door, answer: unknown, notices: readonly string[]): Promise<string> {
   const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
   if (!stream && !Array.isArray(answer)) return JSON.stringify(maskValue(answer) ?? null);
   const { answerItems, answerBytes } = door.limits;
@@ -117,7 +119,8 @@ async function gathered(door: Door, answer: unknown): Promise<string> {
     }
     if (truncated) break;
   }
-  return `{"items":[${items.join(",")}],"truncated":${truncated}}`;
+  const warnings = notices.length === 0 ? "" : `,"warnings":${JSON.stringify(maskValue(notices))}`;
+  return `{"items":[${items.join(",")}],"truncated":${truncated}${warnings}}`;
 }
 
 /** The JSON object of a POST; no body at all counts as an empty one. */

@@ -57,7 +57,7 @@ export function inputSchema({ input }: Operation): z.core.JSONSchema.BaseSchema 
 const error = { content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } };
 const RESPONSES = {
   200: {
-    description: "What the command prints with --json; a list as {items, truncated}",
+    description: "What the command prints with --json; a list as {items, truncated, warnings?}",
     content: { "application/json": {} },
   },
   default: { description: "What is wrong and what to do next", ...error },

@@ -49,6 +49,7 @@ export function Search({ agent, run, goTo }: SearchProps): JSX.Element {
       const answer = await get<Items<Hit>>("search", { text: text.value, agent }, mine.signal);
       hits.value = answer.items.filter((hit) => hit.run === run && hit.seq !== null);
       more.value = answer.truncated;
+      if (answer.warnings) error.value = new Error(answer.warnings.join(" "));
       at.value = -1;
       step(1);
     } catch (problem) {
