@@ -192,9 +192,19 @@ static void loop(Run *run, int signals) {
 }
 
 /* ---- beginning ---- */
+static bool is_over(Run *run) { /* done.json that somebody cut is none: it is made again */
+  int fd = openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return errno != ENOENT;
+  struct stat st;
+  char last = 0;
+  bool yes = fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last == '\n';
+  close(fd);
+  return yes;
+}
+
 static bool claimed_by_other(Run *run) { /* a living keeper, or a launcher that gave the run up */
   static const char *const claims[] = {"claim", "adopt.json"};
-  bool yes = faccessat(run->dir_fd, "done.json", F_OK, 0) == 0;
+  bool yes = is_over(run);
   for (int i = 0; i < 2 && !yes; i++) {
     char *claim = read_small(run->dir_fd, claims[i], 4096);
     yes = claim && (json_has(claim, "by", "launcher") ||

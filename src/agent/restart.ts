@@ -75,7 +75,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
       [files.index, paths.archivedIndex],
     ] as const) {
       if (linkMove(layout.root, from, to) === "exists") {
-        throw new MidwatchError("INTERNAL", `${to} exists already and is never overwritten.`, {
+        throw new MidwatchError("REFUSED_FILE", `${to} exists already and is never overwritten.`, {
           hint: "Move it away, then restart.",
         });
       }
