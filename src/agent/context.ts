@@ -65,7 +65,7 @@ const CATCH_UP_LATER: readonly string[] = [
   "NO_RESOURCES",
 ];
 
-/** How often a reader whose database is taken away looks again. */
+/** How often one whose database is taken away looks again. */
 const TRIES = 5;
 
 type Kind = "reader" | "writer" | "catchUp";
@@ -82,15 +82,18 @@ export class Registries {
 
   /**
    * A database that turns out to be damaged is opened once more: that puts it aside and makes a new one. So is one that was taken away
-   * from a reader; a writer that does not know how far it came says so.
+   * from a reader, or while it was opened; a writer that does not know how far it came says so.
    */
   use<T>(kind: Kind, act: (registry: Registry) => T): T {
     for (let tries = 1; ; tries++) {
+      let opened = false;
       try {
-        return act(this.#get(kind));
+        const registry = this.#get(kind);
+        opened = true;
+        return act(registry);
       } catch (error) {
         const corrupt = error instanceof MidwatchError && error.code === "REGISTRY_CORRUPT";
-        const gone = kind === "reader" && isTakenAway(error);
+        const gone = (kind === "reader" || !opened) && isTakenAway(error);
         if (!(corrupt && tries === 1) && !(gone && tries < TRIES)) throw error;
         this.close(); // All of them: an old connection of ours would keep the new one from the file.
       }
