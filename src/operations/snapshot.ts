@@ -22,6 +22,6 @@ export const snapshot: Operation = operation({
     if (watch) yield* workspace.watchSnapshot(context.signal);
   },
   render: ({ recent, archived, events, bad_lines }) =>
-    `${events} events: ${recent} interactions in communication.md, ${archived} in archive.md${bad_lines > 0 ? `, ${bad_lines} bad lines in events.error.log` : ""}`,
+    `${events} ${events === 1 ? "event" : "events"}: ${recent} ${recent === 1 ? "interaction" : "interactions"} in communication.md, ${archived} in archive.md${bad_lines > 0 ? `, ${bad_lines} bad lines in events.error.log` : ""}`,
   next: () => "midwatch events",
 });
