@@ -70,6 +70,11 @@ export class FileSource implements Source {
     return { ino, dev, nlink };
   }
 
+  /** One read, without asking for the size first. Fewer bytes than fit: there the file ends. */
+  readToEnd(target: Uint8Array, offset: number): number {
+    return readSync(this.#fd, target, 0, target.length, offset);
+  }
+
   read(target: Uint8Array, offset: number): number {
     let n = 0;
     while (n < target.length) {

@@ -3,7 +3,7 @@
  * first bytes and the bytes before the place are: each alone is fooled by one way of rotating. No line is read twice; what was gone
  * before it could be read is counted as missed. Nothing here throws over a file.
  */
-import { readdirSync, type Stats, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { crc32 } from "node:zlib";
 import { throwIfExhausted } from "../core/errors.ts";
@@ -45,6 +45,8 @@ export function readNewLines(agent: AgentId, path: string, before: CursorRow | u
   const cursor = before ?? newCursor(agent, path);
   let file: Looked | undefined;
   try {
+    const grown = cursor.file && readGrown(files.held(path, cursor.file), cursor, cursor.file);
+    if (grown) return grown;
     file = files.look(path, cursor.file);
     if (file === undefined) return nothing(cursor, "There is no such file.");
     return cursor.file === null ? read(file, cursor, null) : readOn(file, path, cursor, cursor.file);
@@ -63,6 +65,19 @@ function newCursor(agent: AgentId, log: string): CursorRow {
 
 function nothing(cursor: CursorRow, note: string): Batch {
   return { lines: [], total: cursor.line, cursor, restarted: null, more: false, note };
+}
+
+/** A file that is held and only grew, as nearly always: one read tells that and what is new. Undefined when a closer look is needed. */
+function readGrown(source: FileSource | undefined, cursor: CursorRow, mark: FileMark): Batch | undefined {
+  if (source === undefined) return undefined;
+  const before = Math.min(cursor.offset, TAIL_BYTES);
+  const got = source.readToEnd(scratch, cursor.offset - before);
+  const size = cursor.offset - before + got;
+  if (got === scratch.length || size <= mark.seen) return undefined;
+  const view = { before: scratch.subarray(0, before), fresh: scratch.subarray(before, got) };
+  if (sumOf(view.before) !== mark.tail) return undefined;
+  const { dev, ino, birthtimeMs, ctimeMs } = source.opened;
+  return read({ source, stat: { dev, ino, birthtimeMs, ctimeMs, size } }, cursor, null, view);
 }
 
 function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
@@ -203,7 +218,7 @@ function sumOf(bytes: Buffer): number {
 }
 
 /** File systems that keep no birth give the time of the last change for it: that tells nothing. */
-function isSameNode({ dev, ino, birthtimeMs, ctimeMs }: Stats, mark: FileMark): boolean {
+function isSameNode({ dev, ino, birthtimeMs, ctimeMs }: Looked["stat"], mark: FileMark): boolean {
   return dev === mark.dev && ino === mark.ino && (birthtimeMs === mark.birth_ms || birthtimeMs === ctimeMs);
 }
 

@@ -9,7 +9,7 @@ import type { FileMark } from "../registry/registry.ts";
 /** A file that was looked at: what its name led to, and a way to its bytes. */
 export interface Looked {
   source: FileSource;
-  stat: Stats;
+  stat: Pick<Stats, "dev" | "ino" | "birthtimeMs" | "ctimeMs" | "size">;
 }
 
 /** What is deleted keeps its room on disk while it is held. */
@@ -20,6 +20,12 @@ const HELD_UNKNOWN = 128;
 export class HeldFiles implements Disposable {
   readonly #held = new Map<string, FileSource>();
   #most: number | undefined;
+
+  /** The file of the last look, if it is held. */
+  held(path: string, mark: FileMark): FileSource | undefined {
+    const held = this.#held.get(path);
+    return held?.opened.ino === mark.ino && held.opened.dev === mark.dev ? held : undefined;
+  }
 
   /** Undefined when there is no such file. `mark`: the file of the last look. What is given is to be released. */
   look(path: string, mark: FileMark | null): Looked | undefined {
@@ -36,11 +42,11 @@ export class HeldFiles implements Disposable {
     return named && openFile(path);
   }
 
-  release(path: string, { source, stat }: Looked): void {
+  release(path: string, { source }: Looked): void {
     if (this.#held.has(path)) return;
     // A FIFO that is held open would look to its writers as if somebody read it.
     this.#most ??= descriptors();
-    if (this.#held.size < this.#most && stat.isFile()) this.#held.set(path, source);
+    if (this.#held.size < this.#most && source.opened.isFile()) this.#held.set(path, source);
     else source.close();
   }
 
