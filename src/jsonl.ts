@@ -1,8 +1,9 @@
 /** The log engine on any JSONL file, ours or not. */
 import { statSync } from "node:fs";
-import { MidwatchError } from "./core/errors.ts";
+import { MidwatchError, throwIfExhausted } from "./core/errors.ts";
 import { quote } from "./core/ids.ts";
 import { follow, type Progress } from "./core/progress.ts";
+import { errno } from "./disk/fault.ts";
 import { Log, type Read } from "./log/log.ts";
 import { type Verified, verify } from "./log/verify.ts";
 
@@ -56,13 +57,20 @@ export async function jsonlVerify(path: string, progress?: Progress): Promise<Ve
 }
 
 function open(path: string): Log {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined)
-    throw new MidwatchError("NOT_FOUND_FILE", `There is no file ${quote(path)}.`, { hint: "Check the path." });
-  if (!stat.isFile())
-    throw new MidwatchError("BAD_PATH", `${quote(path)} is not a plain file.`, { hint: "Name a JSONL file." });
-  const log = Log.open(path, undefined, { type: "line", json: true });
-  if (log === undefined)
-    throw new MidwatchError("NOT_FOUND_FILE", `There is no file ${quote(path)}.`, { hint: "Check the path." });
-  return log;
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && !stat.isFile())
+      throw new MidwatchError("BAD_PATH", `${quote(path)} is not a plain file.`, { hint: "Name a JSONL file." });
+    const log = stat && Log.open(path, undefined, { type: "line", json: true });
+    if (log !== undefined) return log;
+  } catch (error) {
+    if (error instanceof MidwatchError) throw error;
+    throwIfExhausted(error);
+    // A name that is too long or has a NUL in it, a file of somebody else's.
+    throw new MidwatchError("BAD_PATH", `${quote(path)} cannot be read (${errno(error) ?? "no such name"}).`, {
+      hint: "Check the path, and who may read the file.",
+      cause: error,
+    });
+  }
+  throw new MidwatchError("NOT_FOUND_FILE", `There is no file ${quote(path)}.`, { hint: "Check the path." });
 }
