@@ -65,7 +65,7 @@ const CATCH_UP_LATER: readonly string[] = [
   "NO_RESOURCES",
 ];
 
-/** How often one whose database is taken away looks again. */
+/** How often one whose database is taken away or damaged looks again. */
 const TRIES = 5;
 
 type Kind = "reader" | "writer" | "catchUp";
@@ -81,7 +81,7 @@ export class Registries {
   }
 
   /**
-   * A database that turns out to be damaged is opened once more: that puts it aside and makes a new one. So is one that was taken away
+   * A database that turns out to be damaged is opened again: that puts it aside and makes a new one. So is one that was taken away
    * from a reader, or while it was opened; a writer that does not know how far it came says so.
    */
   use<T>(kind: Kind, act: (registry: Registry) => T): T {
@@ -94,7 +94,7 @@ export class Registries {
       } catch (error) {
         const corrupt = error instanceof MidwatchError && error.code === "REGISTRY_CORRUPT";
         const gone = (kind === "reader" || !opened) && isTakenAway(error);
-        if (!(corrupt && tries === 1) && !(gone && tries < TRIES)) throw error;
+        if (!(corrupt || gone) || tries >= TRIES) throw error;
         this.close(); // All of them: an old connection of ours would keep the new one from the file.
       }
     }

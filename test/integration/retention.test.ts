@@ -105,15 +105,18 @@ describe("failures", () => {
       const since = cleanup(at, record).failures?.[0]?.since;
       for (const tries of [1, 2, 3, 4]) {
         const listed = await at.cli("reap", "--failed", "--json");
-        expect(JSON.parse(listed.stdout)).toMatchObject({
-          agent: record.agent,
-          run: 1,
-          path: record.log,
-          step: "delete",
-          error: "a process has it open for writing",
-          tries,
-          since,
-        });
+        const failures = listed.stdout.trim().split("\n");
+        expect(failures.map((line) => JSON.parse(line))).toMatchObject([
+          {
+            agent: record.agent,
+            run: 1,
+            path: record.log,
+            step: "delete",
+            error: "a process has it open for writing",
+            tries,
+            since,
+          },
+        ]);
         expect(told(at, "cleanup.failed")).toHaveLength(tries < 3 ? 0 : 1);
         expect(await at.workspace.reap({ dryRun: true })).toMatchObject([{ action: "retry", path: record.log }]);
         expect(await at.workspace.reap()).toMatchObject([{ action: "failed", path: record.log }]);
