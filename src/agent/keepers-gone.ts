@@ -5,7 +5,8 @@ import { readJson } from "../disk/replace.ts";
 import { readProcess } from "../process/identity.ts";
 import type { Facts } from "./facts.ts";
 
-const WAIT_MS = 1000;
+/** Its last sync may wait for a busy disk; what is cleaned up meanwhile would find its files in use. */
+const WAIT_MS = 5000;
 
 /** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */
 export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<void> {
