@@ -235,6 +235,7 @@ export async function answerFleet(
   const { signal } = call;
   const name = hostName(context);
   const identity = identityOf(context.layout.root);
+  const over = ended(signal);
   while (!signal.aborted) {
     try {
       const link = await openLink(context, name);
@@ -243,14 +244,14 @@ export async function answerFleet(
         const begun = answer(link, name, async (question) =>
           question.operation === PING ? { identity } : await handle(question),
         );
-        await Promise.race([begun, ended(signal)]);
-        await ended(signal);
+        await Promise.race([begun, over]);
+        await over;
       } finally {
         await link.close();
       }
     } catch {
       // The rounds tell what is wrong with the hub.
-      await Promise.race([ended(signal), new Promise((done) => setTimeout(done, REST_MS).unref())]);
+      await Promise.race([over, new Promise((done) => setTimeout(done, REST_MS).unref())]);
     }
   }
 }

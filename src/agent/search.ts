@@ -1,5 +1,5 @@
 /** Finding text in the logs of a workspace, live and archived. */
-import { toMidwatchError } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { SecretPrints } from "../core/secret-values.ts";
 import { readJson } from "../disk/replace.ts";
@@ -17,7 +17,7 @@ export interface SearchOptions {
   agent?: AgentId | undefined;
   sinceMs?: number | undefined;
   signal?: AbortSignal | undefined;
-  /** A log that cannot be searched, or not to its end; the others are. */
+  /** A log that cannot be searched, or not to its end; the others are. Who does not ask for it gets an error behind the last hit. */
   onUnread?: ((agent: AgentId, run: number, why: string) => void) | undefined;
   /** Bytes there are to search, told once. */
   onStart?: ((logs: number, bytes: number) => void) | undefined;
@@ -40,15 +40,16 @@ export async function* searchLogs(
   const signal = options.signal ?? new AbortController().signal;
   const pieces: (Piece & { agent: AgentId; run: number })[] = [];
   const logs = runsOf(context, options);
-  const told = new Set<string>();
+  const unreadRuns = new Map<string, string>();
   const unread = (agent: AgentId, run: number, why: string): void => {
-    if (!told.has(`${agent}.${run}`)) options.onUnread?.(agent, run, why);
-    told.add(`${agent}.${run}`);
+    if (!unreadRuns.has(`${agent}.${run}`)) options.onUnread?.(agent, run, why);
+    unreadRuns.set(`${agent}.${run}`, why);
   };
   for (const { task, agent, run, newest } of logs) {
     try {
       pieces.push(...piecesOf(context, text, task, agent, run, newest, options.sinceMs));
     } catch (error) {
+      throwIfExhausted(error); // That is no fault of the log, and meets them all.
       unread(agent, run, toMidwatchError(error).message);
     }
   }
@@ -70,6 +71,12 @@ export async function* searchLogs(
       continue;
     yield { agent, run, ...hit, cursor: `${agent}.${run}@${hit.offset}` };
   }
+  const [first] = unreadRuns;
+  if (first === undefined || options.onUnread !== undefined) return;
+  const names = [...unreadRuns.keys()].join(", ");
+  throw new MidwatchError("CORRUPT_ARCHIVE", `Not searched to the end: ${names}. ${first[1]}`, {
+    hint: "`midwatch verify ID` says how far each can be read; all that was found in the others was given.",
+  });
 }
 
 function runsOf(

@@ -49,5 +49,8 @@ describe("errors", () => {
       retryable: true,
       cause: thrown,
     });
+    // As a program that is missing is told by Node.
+    const missing = Object.assign(new Error("spawn x ENOENT"), { code: "ENOENT", path: "x", spawnargs: [] });
+    expect(toMidwatchError(missing).code).toBe("INTERNAL");
   });
 });

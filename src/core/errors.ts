@@ -144,8 +144,9 @@ export function toMidwatchError(thrown: unknown): MidwatchError {
   } catch (error) {
     return error as MidwatchError;
   }
+  // A program that is missing has a path too, and was not taken away.
   const gone = thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT" && "path" in thrown;
-  if (gone)
+  if (gone && !("spawnargs" in thrown))
     return new MidwatchError("NOT_FOUND_FILE", `${String(thrown.path)} was taken away meanwhile.`, {
       hint: "Something deletes files that midwatch works with. Try again; `midwatch doctor` looks at what is left.",
       retryable: true,

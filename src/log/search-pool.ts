@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { toMidwatchError } from "../core/errors.ts";
+import { throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import { secretFinder } from "../core/secret-values.ts";
 import { Log } from "./log.ts";
 import { type Hit, search } from "./search.ts";
@@ -69,6 +69,7 @@ function* searchHere({ path, index, text, from, to, secrets }: Piece, signal: Ab
       yield { hit };
     }
   } catch (error) {
+    throwIfExhausted(error);
     yield { fault: toMidwatchError(error).message };
   } finally {
     log?.close();

@@ -36,6 +36,16 @@ for (const lines of [1000, 200_000])
     expect(hits.filter(({ agent }) => agent === whole)).toMatchObject([{ seq: 77 }]);
     expect(hits.filter(({ agent }) => agent === cut)).toEqual([]);
 
+    const given: SearchHit[] = [];
+    const unasked = async (): Promise<void> => {
+      for await (const hit of workspace.search("needle 77 ")) given.push(hit);
+    };
+    await expect(unasked()).rejects.toMatchObject({
+      code: "CORRUPT_ARCHIVE",
+      message: expect.stringContaining(`${cut}.1`),
+    });
+    expect(given).toEqual(hits);
+
     const { code, stderr, stdout } = await midwatch(place, ["search", "needle 1 "]);
     expect(code).toBe(0);
     expect(stdout).toContain("whole needle 1 ");

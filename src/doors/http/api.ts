@@ -10,6 +10,7 @@ import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
 import { fieldsOf } from "../cli/flags.ts";
+import { Notices } from "../notices.ts";
 import type { Door } from "./app.ts";
 import type { Who } from "./auth.ts";
 
@@ -73,7 +74,7 @@ export async function call(
   input: unknown,
   gone: AbortSignal,
 ): Promise<string> {
-  const notices: string[] = [];
+  const notices = new Notices();
   const context: Context = {
     door: "http",
     cwd: door.cwd,
@@ -84,7 +85,7 @@ export async function call(
     terminal: false,
     signal: AbortSignal.any([gone, AbortSignal.timeout(door.limits.answerMs)]),
     progress: () => undefined,
-    notice: (text) => void notices.push(text),
+    notice: (text) => notices.tell(text),
   };
   const valid = validate(operation, input);
   if (!operation.changes || operation.looks?.(valid))
@@ -101,7 +102,7 @@ export async function call(
 }
 
 /** Data as it is; of a list or stream as much as an answer takes. Secrets are hidden in all of it. */
-async function gathered(door: Door, answer: unknown, notices: readonly string[]): Promise<string> {
+async function gathered(door: Door, answer: unknown, notices: Notices): Promise<string> {
   const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
   if (!stream && !Array.isArray(answer)) return JSON.stringify(maskValue(answer) ?? null);
   const { answerItems, answerBytes } = door.limits;
@@ -119,7 +120,8 @@ async function gathered(door: Door, answer: unknown, notices: readonly string[])
     }
     if (truncated) break;
   }
-  const warnings = notices.length === 0 ? "" : `,"warnings":${JSON.stringify(maskValue(notices))}`;
+  const told = notices.all();
+  const warnings = told.length === 0 ? "" : `,"warnings":${JSON.stringify(maskValue(told))}`;
   return `{"items":[${items.join(",")}],"truncated":${truncated}${warnings}}`;
 }
 

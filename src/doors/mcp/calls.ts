@@ -4,6 +4,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet.ts";
 import type { Change, Context, Operation } from "../../operations/operation.ts";
+import { Notices } from "../notices.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
 
 /** Where a server stands: one workspace, which may still have to be made. */
@@ -70,7 +71,7 @@ export async function callTool(
     const { success = true, guidance, cursor, ...reply } = await tool.run(call, input, more);
     if (changes) served.changed(name, input, null);
     // A cursor is given back as it is; what has the shape of a secret in it is none.
-    const masked = maskValue({ ...reply, warnings: [...call.notices], guidance }) as object;
+    const masked = maskValue({ ...reply, warnings: call.notices.all(), guidance }) as object;
     const data = { success, ...(cursor === undefined ? {} : { cursor }), ...masked };
     return { content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data };
   } catch (thrown) {
@@ -82,7 +83,7 @@ export async function callTool(
 }
 
 function callOf(served: Served, make: boolean, { mcpReq }: ServerContext): Call {
-  const notices: string[] = [];
+  const notices = new Notices();
   const token = mcpReq._meta?.progressToken;
   let steps = 0;
   const progress = (text: string): void => {
@@ -91,7 +92,7 @@ function callOf(served: Served, make: boolean, { mcpReq }: ServerContext): Call 
     // A courtesy: whoever has gone does not need it.
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
-  const context = served.context(make, mcpReq.signal, { progress, notice: (text) => void notices.push(text) });
+  const context = served.context(make, mcpReq.signal, { progress, notice: (text) => notices.tell(text) });
   const run = (operation: Operation, input: Readonly<Record<string, unknown>>): unknown =>
     operation.run(context, checked(operation, input));
   return {

@@ -7,6 +7,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Workspace } from "../../fleet.ts";
 import type { Operation } from "../../operations/operation.ts";
+import type { Notices } from "../notices.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -21,7 +22,7 @@ export interface Call {
   /** The agent that calls; undefined is a person. */
   readonly agent: string | undefined;
   /** Things a person should know, collected from the operation. */
-  readonly notices: readonly string[];
+  readonly notices: Notices;
   readonly signal: AbortSignal;
   progress(text: string): void;
 }
