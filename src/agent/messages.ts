@@ -22,7 +22,7 @@ import { type Facts, readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
 import type { RunName } from "./launch.ts";
 import { locate } from "./locate.ts";
-import { logPath } from "./log-path.ts";
+import { openAt } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
 import { Readings } from "./readings.ts";
 import type { Observed } from "./reconcile.ts";
@@ -214,16 +214,16 @@ function takenUp(
     const { intent, start } = readFacts(context.layout.run(name.task, name.agent, name.run));
     if (!intent?.messages?.length || !start || start.exec_error) continue;
     const newest = name.run === Math.max(...runs.map(({ run }) => run));
-    const state = hasPrinted(logPath(context.layout, name.task, name.agent, name.run, newest).log)
-      ? "consumed"
-      : "injected";
+    const state = hasPrinted(context, name, newest) ? "consumed" : "injected";
     for (const id of intent.messages) taken.set(id, { run: name.run, at: start.started_at, state });
   }
   return taken;
 }
 
-function hasPrinted(path: string): boolean {
-  const log = Log.open(path, undefined, { type: "stdout", json: true });
+function hasPrinted({ layout }: Context, name: RunName, newest: boolean): boolean {
+  const log = openAt(layout, { ...name, newest }, ({ log: path }) =>
+    Log.open(path, undefined, { type: "stdout", json: true }),
+  );
   if (log === undefined) return false;
   try {
     for (const { record } of log.records({ offset: 0, line: 0 }, log.end(true)))

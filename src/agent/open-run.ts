@@ -4,21 +4,23 @@ import { throwIfExhausted } from "../core/errors.ts";
 import { Log } from "../log/log.ts";
 import type { Context } from "./context.ts";
 import type { RunName } from "./launch.ts";
-import { logPath } from "./log-path.ts";
+import { openAt } from "./log-path.ts";
 
 export interface OpenedRun {
   path: string;
+  index: string;
   log: Log;
 }
 
 /** Undefined while there is no file. The name in logs/ belongs to this run as long as no later one has an intent. */
-export function openRun({ layout }: Context, name: RunName, json: boolean): OpenedRun | undefined {
-  const { task, agent, run } = name;
+export function openRun({ layout }: Pick<Context, "layout">, name: RunName, json: boolean): OpenedRun | undefined {
   for (let newest = !hasLater({ layout }, name); ; newest = false) {
-    const { log: path, index } = logPath(layout, task, agent, run, newest);
-    const log = Log.open(path, index, { type: "stdout", json });
-    if (!newest || !hasLater({ layout }, name)) return log && { path, log };
-    log?.close();
+    const opened = openAt(layout, { ...name, newest }, ({ log: path, index }) => {
+      const log = Log.open(path, index, { type: "stdout", json });
+      return log && { path, index, log };
+    });
+    if (!newest || !hasLater({ layout }, name)) return opened;
+    opened?.log.close();
   }
 }
 

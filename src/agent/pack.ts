@@ -39,7 +39,7 @@ export async function packLog(context: Context, target: PackTarget, progress?: P
   const { root } = context.layout;
   const step = stepOf(context);
   const { task, agent, run, newest, stderr } = target;
-  const { log: from, index } = logPath(context.layout, task, agent, run, newest, stderr);
+  const { log: from, index } = logPath(context.layout, { task, agent, run, newest, stderr });
   const paths = context.layout.run(task, agent, run);
   const name = stderr ? paths.archivedStderr : paths.archivedLog;
   const to = `${name}.zst`;

@@ -14,7 +14,7 @@ import { isBlank, type LogRecord } from "../log/record.ts";
 import { BufferSource } from "../log/source.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
-import { type LogPath, logPath } from "./log-path.ts";
+import { type LogPath, openAt } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
 
 export interface LogOptions {
@@ -164,10 +164,8 @@ export function lookAt(context: Context, of: LogOf, run: number): Look {
       ? run + 1
       : undefined;
   const newest = next === undefined && run >= of.newest;
-  const open = (inPlace: boolean): Log | undefined => {
-    const paths = logPath(context.layout, of.task, of.agent, run, inPlace, of.stderr);
-    return openLog(context.layout.root, paths, of, live);
-  };
+  const open = (inPlace: boolean): Log | undefined =>
+    openAt(context.layout, { ...of, run, newest: inPlace }, (at) => openLog(context.layout.root, at, of, live));
   const log = open(newest);
   // A restart moves this run's log away, writes the intent, and only then is the next one's made under the same name: what was opened
   // may be that one.

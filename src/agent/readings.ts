@@ -4,7 +4,7 @@ import { Log } from "../log/log.ts";
 import type { Context } from "./context.ts";
 import { findDriver } from "./find-driver.ts";
 import type { RunName } from "./launch.ts";
-import { logPath } from "./log-path.ts";
+import { openAt } from "./log-path.ts";
 
 interface Reading {
   reader: StreamReader;
@@ -31,8 +31,11 @@ export class Readings {
     const key = keyOf(agent, run);
     const reading = this.#readings.get(key) ?? { reader: driver.reader(), offset: 0, received: 0 };
     this.#readings.set(key, reading);
-    const path = logPath(this.#context.layout, task, agent, run, newest).log;
-    const log = driver.json ? Log.open(path, undefined, { type: "stdout", json: true }) : undefined;
+    const log = driver.json
+      ? openAt(this.#context.layout, { task, agent, run, newest }, ({ log: path }) =>
+          Log.open(path, undefined, { type: "stdout", json: true }),
+        )
+      : undefined;
     if (log !== undefined) {
       try {
         const end = log.end(true);

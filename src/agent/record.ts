@@ -7,7 +7,7 @@ import type { ListRecord, Member, RunSummary } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import type { Facts } from "./facts.ts";
-import { logPath } from "./log-path.ts";
+import { logPath, openAt } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
 import { outcomeOf, reasonOf } from "./state.ts";
 
@@ -31,8 +31,11 @@ export function runRow(
   alive: Member[] | null = null,
 ): RunRow {
   const phase = phaseNow(facts);
-  const { log } = logPath(layout, task, agent, run, newest);
-  const file = stat(log);
+  const of = { task, agent, run, newest };
+  const [log, file] = openAt(layout, of, ({ log: path }) => {
+    const there = stat(path);
+    return there && ([path, there] as const);
+  }) ?? [logPath(layout, of).log];
   const { intent, claim, start, exit, done, hold } = facts;
   const result = facts.cleanup?.result;
   return {

@@ -34,7 +34,7 @@ export async function readResult(
     return lostDriver(facts, toMidwatchError(error).message);
   }
   if (!driver.json) return null;
-  const paths = logPath(context.layout, name.task, name.agent, name.run, newest);
+  const paths = logPath(context.layout, { ...name, newest });
   const reader = driver.reader(sessionBefore(context, name, facts));
   const said = intent.journal === "turns" ? new Turns(context, name) : undefined;
   await eachRecord(paths.log, (record) => {
@@ -50,7 +50,7 @@ export async function readResult(
     stopRequested: exit?.stop_requested ?? stop !== undefined,
     limit: exit?.limit ?? stop?.limit ?? null,
     result,
-    stderr: stderrEnd(logPath(context.layout, name.task, name.agent, name.run, newest, true).log),
+    stderr: stderrEnd(logPath(context.layout, { ...name, newest, stderr: true }).log),
   });
   const { session, model, tokens, session_use, cost_usd, turns, tools } = result;
   const text = result.finished?.text?.slice(0, TEXT_MAX) ?? null;

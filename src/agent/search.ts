@@ -3,14 +3,15 @@ import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { SecretPrints } from "../core/secret-values.ts";
 import { readJson } from "../disk/replace.ts";
-import { Log } from "../log/log.ts";
+import { fileOf, type Piece } from "../log/piece.ts";
 import type { Hit } from "../log/search.ts";
 import { searchPieces } from "../log/search-pool.ts";
-import type { Piece } from "../log/search-worker.ts";
 import { type Context, withReader } from "./context.ts";
 import { readFacts } from "./facts.ts";
-import { logPath } from "./log-path.ts";
+import type { RunName } from "./launch.ts";
+import { logPlaces } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
+import { openRun } from "./open-run.ts";
 
 export interface SearchOptions {
   task?: TaskId | undefined;
@@ -45,9 +46,9 @@ export async function* searchLogs(
     if (!unreadRuns.has(`${agent}.${run}`)) options.onUnread?.(agent, run, why);
     unreadRuns.set(`${agent}.${run}`, why);
   };
-  for (const { task, agent, run, newest } of logs) {
+  for (const { task, agent, run } of logs) {
     try {
-      pieces.push(...piecesOf(context, text, task, agent, run, newest, options.sinceMs));
+      pieces.push(...piecesOf(context, text, task, agent, run, options.sinceMs));
     } catch (error) {
       throwIfExhausted(error); // That is no fault of the log, and meets them all.
       unread(agent, run, toMidwatchError(error).message);
@@ -57,10 +58,7 @@ export async function* searchLogs(
     logs.length,
     pieces.reduce((sum, { from, to }) => sum + to - from, 0),
   );
-  const plain = pieces.map(
-    ({ path, index, text: needle, from, to, secrets }): Piece => ({ path, index, text: needle, from, to, secrets }),
-  );
-  for await (const found of searchPieces(plain, signal)) {
+  for await (const found of searchPieces(pieces, signal)) {
     const { agent, run } = pieces[found.piece] as (typeof pieces)[number];
     if ("fault" in found) {
       unread(agent, run, found.fault);
@@ -79,17 +77,12 @@ export async function* searchLogs(
   });
 }
 
-function runsOf(
-  context: Context,
-  { task, agent }: SearchOptions,
-): { task: TaskId; agent: AgentId; run: number; newest: boolean }[] {
+function runsOf(context: Context, { task, agent }: SearchOptions): RunName[] {
   return withReader(context, (registry) => {
     const listed = registry.list({ all: true, ...(task === undefined ? {} : { task }) });
     const wanted = agent === undefined ? listed : listed.filter((entry) => entry.agent.id === agent);
     return wanted.flatMap((entry) =>
-      registry
-        .runsOf(entry.agent.id)
-        .map(({ run }) => ({ task: entry.agent.task, agent: entry.agent.id, run, newest: run === entry.run.run })),
+      registry.runsOf(entry.agent.id).map(({ run }) => ({ task: entry.agent.task, agent: entry.agent.id, run })),
     );
   });
 }
@@ -101,20 +94,21 @@ function piecesOf(
   task: TaskId,
   agent: AgentId,
   run: number,
-  newest: boolean,
   sinceMs: number | undefined,
 ) {
-  const { log: path, index } = logPath(context.layout, task, agent, run, newest);
-  const log = Log.open(path, index, { type: "stdout", json: false });
+  const opened = openRun(context, { task, agent, run }, false);
   const pieces: (Piece & { agent: AgentId; run: number })[] = [];
-  if (log === undefined) return pieces;
+  if (opened === undefined) return pieces;
+  const { log, path, index } = opened;
+  const all = logPlaces(context.layout, { task, agent, run, newest: true });
+  const places = all.includes(path) ? all.slice(all.indexOf(path)) : [path];
   try {
     const secrets = readJson<SecretPrints>(context.layout.run(task, agent, run).secrets).value;
     const end = log.end(!hasEnded(readFacts(context.layout.run(task, agent, run))));
     for (let from = sinceMs === undefined ? 0 : log.atTime(sinceMs).offset; from < end; ) {
       const cut = log.index.before("offset", from + PIECE_BYTES, log.source).offset;
       const to = end - from <= PIECE_BYTES || cut <= from ? end : cut;
-      pieces.push({ path, index, text, from, to, agent, run, secrets });
+      pieces.push({ places, file: fileOf(log), index, text, from, to, agent, run, secrets });
       from = to;
     }
     return pieces;

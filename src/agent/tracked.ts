@@ -33,12 +33,12 @@ const ENTRIES_MAX = 20_000;
 export function trackedFiles(layout: Layout, { task, agent, run }: RunName): TrackedFile[] {
   const paths = layout.agent(task, agent);
   const { dir, cleanup, intent } = layout.run(task, agent, run);
-  const logs = logPath(layout, task, agent, run, true);
+  const logs = logPath(layout, { task, agent, run, newest: true });
   const worktree = readJson<IntentFact>(intent).value?.worktree;
   const kinds: [FileKind, string][] = [
     ["prompt", paths.prompt],
     ["log", logs.log],
-    ["stderr", logPath(layout, task, agent, run, true, true).log],
+    ["stderr", logPath(layout, { task, agent, run, newest: true, stderr: true }).log],
     ["index", logs.index],
     ["deploy", paths.deploy],
     ["progress", paths.progress],

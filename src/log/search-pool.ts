@@ -5,9 +5,10 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import { secretFinder } from "../core/secret-values.ts";
-import { Log } from "./log.ts";
+import type { Log } from "./log.ts";
+import { openPiece, type Piece } from "./piece.ts";
 import { type Hit, search } from "./search.ts";
-import type { Answer, Piece } from "./search-worker.ts";
+import type { Answer } from "./search-worker.ts";
 
 const WORKERS_MAX = 8;
 /** Below this a worker costs more than it saves. */
@@ -60,11 +61,11 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
   }
 }
 
-function* searchHere({ path, index, text, from, to, secrets }: Piece, signal: AbortSignal): Generator<Found> {
+function* searchHere(piece: Piece, signal: AbortSignal): Generator<Found> {
   let log: Log | undefined;
   try {
-    log = Log.open(path, index, { type: "stdout", json: false });
-    for (const hit of log === undefined ? [] : search(log, text, from, to, secretFinder(secrets))) {
+    log = openPiece(piece);
+    for (const hit of search(log, piece.text, piece.from, piece.to, secretFinder(piece.secrets))) {
       if (signal.aborted) return;
       yield { hit };
     }
