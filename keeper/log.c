@@ -176,7 +176,8 @@ static bool copy_to_mirror(Output *o, int64_t budget) {
 }
 
 /* fdatasync may take a second on a busy disk; in its own thread it delays no exit fact and no stop. */
-static struct { pthread_mutex_t lock; pthread_cond_t wake; int fd[2]; bool busy; } syncer = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {-1, -1}, false};
+static struct { pthread_mutex_t lock; pthread_cond_t wake; int fd[2]; bool busy; int64_t rested_ms; } syncer = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {-1, -1}, false, 0};
 
 static void *sync_loop(void *unused) {
   (void)unused;
@@ -189,6 +190,7 @@ static void *sync_loop(void *unused) {
     fdatasync(err);
     pthread_mutex_lock(&syncer.lock);
     syncer.busy = false;
+    syncer.rested_ms = mono_ms() + TICK_MIN;
   }
   return NULL;
 }
@@ -207,7 +209,7 @@ static void sync_when_due(Log *log, int64_t now) {
   int64_t size = log->out.size + log->err.size, grown = size - log->synced_size;
   if (!log->sync || grown <= 0 || (grown < SYNC_BYTES && now - log->synced_ms < SYNC_MS)) return;
   pthread_mutex_lock(&syncer.lock);
-  if (!syncer.busy) { /* one sync on the heels of the other would keep the agent from writing */
+  if (!syncer.busy && now >= syncer.rested_ms) { /* one sync on the heels of the other would keep the agent from writing */
     log->synced_size = size;
     log->synced_ms = now;
     syncer.fd[0] = log->out.mirror >= 0 ? log->out.mirror : log->out.fd;
