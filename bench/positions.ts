@@ -37,7 +37,7 @@ const MOST_CPU_S = 5;
 
 export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
   const logs = quick ? 200 : LOGS;
-  const rounds = quick ? 2 : 9;
+  const rounds = quick ? 2 : 25;
   const folder = join(dir, "logs");
   mkdirSync(folder);
   const paths = Array.from({ length: logs }, (_, i) => join(folder, `agent-${i}_stream.jsonl`));
