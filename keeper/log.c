@@ -91,7 +91,7 @@ void log_own_description(Log *log) {
   for (int i = 0; i < 2; i++) {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", both[i]->fd);
-    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOATIME);
     if (fd < 0) continue;
     close(both[i]->fd);
     both[i]->fd = fd;

@@ -29,6 +29,7 @@ int open_unreadable_folder(int dir, const char *name); /* made readable first; n
 #include <sys/types.h>
 #include <unistd.h>
 #define __WALL 0
+#define O_NOATIME 0
 /* Apple's fsync leaves the bytes in the drive's cache. */
 int full_sync(int fd);
 #define fsync full_sync
