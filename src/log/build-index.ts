@@ -12,7 +12,7 @@ export function buildIndex(source: Source, end: number): Buffer {
 }
 
 function build(scanner: Scanner, source: Source, end: number): Buffer {
-  const entries: Buffer[] = [];
+  const entries: number[] = [];
   let lines = 0;
   let from = 0;
   for (let at = 0; at < end; ) {
@@ -26,20 +26,24 @@ function build(scanner: Scanner, source: Source, end: number): Buffer {
       const far = full < 0 && at + n - from >= CHUNK;
       const stop = far ? scanner.bytes.subarray(0, n).lastIndexOf(NEWLINE) + 1 : full;
       if (stop > start) {
-        entries.push(entry(lines, at + stop));
+        entries.push(lines, at + stop);
         from = at + stop;
       }
       start = full < 0 ? n : full;
     }
     at += n;
   }
-  return Buffer.concat(entries);
+  return encode(entries);
 }
 
-function entry(line: number, offset: number): Buffer {
-  const bytes = Buffer.alloc(ENTRY_BYTES);
-  bytes.writeBigUInt64LE(BigInt(line), 0);
-  bytes.writeBigUInt64LE(BigInt(offset), 8);
-  bytes.writeUInt32LE(WITHOUT_CRC, 28);
+/** Pairs of line and offset. */
+function encode(entries: readonly number[]): Buffer {
+  const bytes = Buffer.alloc((entries.length / 2) * ENTRY_BYTES);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let i = 0, at = 0; at < bytes.length; i += 2, at += ENTRY_BYTES) {
+    view.setBigUint64(at, BigInt(entries[i] as number), true);
+    view.setBigUint64(at + 8, BigInt(entries[i + 1] as number), true);
+    view.setUint32(at + 28, WITHOUT_CRC, true);
+  }
   return bytes;
 }
