@@ -39,7 +39,7 @@ ${EXPLAINED}`;
 const EXPLAINED = `## How to run it
 
 \`\`\`sh
-npm run bench                                     # everything, under 6 minutes on 2 cores, writes this page
+npm run bench                                     # everything, about 20 minutes on 2 cores, writes this page
 node scripts/run.mjs bench/run.ts stop record     # only these; a name that is not known lists all
 node scripts/run.mjs bench/run.ts --quick         # small sizes, 2 to 4 minutes, only prints (--write writes this page too)
 \`\`\`
