@@ -33,7 +33,7 @@ export class BufferSource implements Source {
 
 /** Non-blocking: a FIFO at this name must not hang a reader. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
-/** To note the time of a read in a file that grows took six times as long as the read. Only Linux has this, and only for one's own files. */
+/** To note the time of a read in a file that grows costs more than half of what the read does. Only Linux has this, and only for one's own files. */
 const QUIETLY = READ | (constants.O_NOATIME ?? 0);
 
 function openToRead(path: string): number {
