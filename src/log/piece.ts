@@ -2,13 +2,13 @@
 import { MidwatchError } from "../core/errors.ts";
 import type { SecretPrints } from "../core/secret-values.ts";
 import { Log } from "./log.ts";
-import { FileSource } from "./source.ts";
+import { type FileIdentity, FileSource, isSameFile } from "./source.ts";
 
 export interface Piece {
   /** Where the log may be, in the order in which it moves. */
   places: readonly string[];
   /** Which file it is while it is not packed. */
-  file: FileName | undefined;
+  file: FileIdentity | undefined;
   index: string | undefined;
   text: string;
   from: number;
@@ -17,24 +17,20 @@ export interface Piece {
   secrets?: SecretPrints | undefined;
 }
 
-/** Numbers of deleted files are given again; the time of birth tells them apart. */
-interface FileName {
-  ino: number;
-  birthtimeMs: number;
-}
-
 export function openPiece({ places, file, index }: Piece): Log {
   for (const path of places) {
     const log = Log.open(path, index, { type: "stdout", json: false });
     if (log === undefined) continue;
-    const now = fileOf(log);
-    if (now === undefined || (now.ino === file?.ino && now.birthtimeMs === file.birthtimeMs)) return log;
+    const { source } = log;
+    if (!(source instanceof FileSource) || (file !== undefined && isSameFile(source.opened, file))) return log;
     log.close();
   }
   throw new MidwatchError("NOT_FOUND_FILE", "its log was taken away while it was searched");
 }
 
 /** Undefined for an archive, whose name is its own. */
-export function fileOf({ source }: Log): FileName | undefined {
-  return source instanceof FileSource ? { ino: source.opened.ino, birthtimeMs: source.opened.birthtimeMs } : undefined;
+export function fileOf({ source }: Log): FileIdentity | undefined {
+  if (!(source instanceof FileSource)) return undefined;
+  const { dev, ino, birthtimeMs } = source.opened;
+  return { dev, ino, birth_ms: birthtimeMs };
 }

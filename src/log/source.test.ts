@@ -2,7 +2,7 @@ import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { folder } from "../../test/support/folder.ts";
-import { FileSource } from "./source.ts";
+import { FileSource, isSameFile } from "./source.ts";
 
 const root = process.geteuid?.() === 0;
 
@@ -24,3 +24,11 @@ it.skipIf(!root)(
     }
   },
 );
+
+it("a file that grows stays the same where the file system keeps no time of birth", () => {
+  const then = { dev: 1, ino: 7, birth_ms: 100 };
+  expect(isSameFile({ dev: 1, ino: 7, birthtimeMs: 100, ctimeMs: 300 }, then)).toBe(true);
+  expect(isSameFile({ dev: 1, ino: 7, birthtimeMs: 300, ctimeMs: 300 }, then)).toBe(true);
+  expect(isSameFile({ dev: 1, ino: 7, birthtimeMs: 200, ctimeMs: 300 }, then)).toBe(false);
+  expect(isSameFile({ dev: 1, ino: 8, birthtimeMs: 100, ctimeMs: 300 }, then)).toBe(false);
+});

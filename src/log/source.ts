@@ -45,6 +45,21 @@ function openToRead(path: string): number {
   }
 }
 
+/** Which file it was, to be told from another that has its name or its number since. */
+export interface FileIdentity {
+  dev: number;
+  ino: number;
+  birth_ms: number;
+}
+
+/** File systems that keep no birth give the time of the last change for it: that tells nothing. */
+export function isSameFile(
+  { dev, ino, birthtimeMs, ctimeMs }: Pick<Stats, "dev" | "ino" | "birthtimeMs" | "ctimeMs">,
+  then: FileIdentity,
+): boolean {
+  return dev === then.dev && ino === then.ino && (birthtimeMs === then.birth_ms || birthtimeMs === ctimeMs);
+}
+
 export class FileSource implements Source {
   readonly #fd: number;
   /** Of the open file when it was opened, whatever its name leads to now. */

@@ -10,7 +10,7 @@ import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { forward, type Line, lineStartFrom, wholeEnd } from "../log/lines.ts";
-import type { FileSource } from "../log/source.ts";
+import { type FileSource, isSameFile } from "../log/source.ts";
 import type { CursorRow, FileMark } from "../registry/registry.ts";
 import { type HeldFiles, type Looked, openFile } from "./held-files.ts";
 
@@ -82,7 +82,7 @@ function readGrown(source: FileSource | undefined, cursor: CursorRow, mark: File
 
 function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const { source, stat } = file;
-  if (!isSameNode(stat, mark)) return afterRotation(file, path, cursor, mark);
+  if (!isSameFile(stat, mark)) return afterRotation(file, path, cursor, mark);
   const grown = stat.size >= cursor.offset;
   if (grown) {
     const view = viewFrom(file, cursor.offset);
@@ -124,7 +124,7 @@ function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | 
   const alike = names.filter((name) => name.startsWith(stem));
   for (const name of new Set([...alike, ...names])) {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });
-    if (found === undefined || !found.isFile() || !isSameNode(found, mark)) continue;
+    if (found === undefined || !found.isFile() || !isSameFile(found, mark)) continue;
     const old = openFile(join(folder, name));
     if (old === undefined) continue;
     if (old.stat.size >= cursor.offset && sumOf(tailBytes(old.source, cursor.offset)) === mark.tail) return old;
@@ -215,11 +215,6 @@ export function lineSum(before: number, { bytes, whole }: Pick<Line, "bytes" | "
 
 function sumOf(bytes: Buffer): number {
   return crc32(bytes);
-}
-
-/** File systems that keep no birth give the time of the last change for it: that tells nothing. */
-function isSameNode({ dev, ino, birthtimeMs, ctimeMs }: Looked["stat"], mark: FileMark): boolean {
-  return dev === mark.dev && ino === mark.ino && (birthtimeMs === mark.birth_ms || birthtimeMs === ctimeMs);
 }
 
 /** The first bytes of a file that was seen whole before are still the same: what follows them was. */
