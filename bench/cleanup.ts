@@ -1,6 +1,6 @@
 /**
- * Cleaning up. Agents that end by themselves, all within a second, are cleaned up by whoever looks next: what that costs for each, and
- * that nothing is left over. And one stop with its cleanup and archive on a machine full of processes, beside the search through
+ * Cleaning up. Agents that end by themselves, all within a second, are cleaned up by `reap`: what that costs for each, and that nothing
+ * is left over. And one stop with its cleanup and archive on a machine full of processes, beside the search through
  * `ps aux` that it does without.
  */
 import { execFileSync } from "node:child_process";
@@ -40,11 +40,11 @@ async function naturalEnds(options: Options): Promise<Row> {
   const bar = atMost(median(each), CPU_MS, " ms");
   return row({
     promise: "cleanup",
-    figure: `${count} agents of one task ended by themselves; one look cleans up: CPU for each`,
+    figure: `${count} agents of one task ended by themselves; `reap` cleans up: CPU for each`,
     measured: `${both(each, " ms")}; ${wrong} left over`,
     bar: `${bar.bar}, 0 left over`,
     holds: bar.holds && wrong === 0,
-    note: `${rounds.length} rounds; the whole look takes ${both(walls, " ms")}; left over are prompts, states, counts and open logs`,
+    note: `${rounds.length} rounds; the whole of it takes ${both(walls, " ms")}; left over are prompts, states, counts and open logs`,
   });
 }
 
@@ -62,9 +62,10 @@ async function lookAfterEnds(root: string, count: number): Promise<Looked> {
   using fresh = openWorkspace({ workspace: root });
   const before = process.cpuUsage();
   const begun = performance.now();
-  const listed = await fresh.list({ all: true });
+  await fresh.reap();
   const wall = performance.now() - begun;
   const { user, system } = process.cpuUsage(before);
+  const listed = await fresh.list({ all: true });
   const unsettled = listed.filter(({ phase, outcome }) => phase !== "drained" || outcome !== "completed").length;
   const prompts = globSync("TASK-*/agent_prompt_*", { cwd: root }).length;
   const open = leases(records.map(({ log }) => log)).filter((state) => state !== "free").length;

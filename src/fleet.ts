@@ -68,6 +68,7 @@ import { watchRounds } from "./agent/watch-rounds.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import type { RouteStatus } from "./alert/state.ts";
 import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
+import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import type { TaskFact } from "./core/intent.ts";
 import type { Progress } from "./core/progress.ts";
@@ -176,14 +177,18 @@ export class Workspace {
 
   async run(options: StartOptions): Promise<RunRecord> {
     const driver = await findDriver(this.#context, options.driver ?? "command");
-    const started = await start(this.#context, driver, options);
+    const started = await start(this.#context, driver, options).catch(async (error: unknown) => {
+      if (!(error instanceof MidwatchError && error.code === "REFUSED_LIMIT" && error.retryable)) throw error;
+      await reconcile(this.#context); // Those that ended while nobody looked were counted as live.
+      return await start(this.#context, driver, options);
+    });
     return runRecord(started, started.task);
   }
 
   async restart(id: string | undefined, options: RestartOptions = {}): Promise<RunRecord> {
     assertPerson(this.#context, "restart agents");
     const agent = resolveId(this.#context, id);
-    await reconcile(this.#context);
+    await reconcile(this.#context, { of: [agent] });
     const launched = await restart(this.#context, agent, options);
     return runRecord(launched, locate(this.#context, agent).listed.agent.task);
   }
@@ -218,7 +223,7 @@ export class Workspace {
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
   async send(id: string | undefined, text: string): Promise<Message> {
     const agent = resolveId(this.#context, id);
-    await reconcile(this.#context);
+    await reconcile(this.#context, { of: [agent] });
     const { driver } = locate(this.#context, agent).listed.agent;
     return sendMessage(this.#context, agent, text, await findDriver(this.#context, driver));
   }
@@ -235,7 +240,7 @@ export class Workspace {
   /** An interactive agent reads what was sent so far, and then the end of its input. */
   async closeInput(id: string | undefined): Promise<AgentId> {
     const agent = resolveId(this.#context, id);
-    await reconcile(this.#context);
+    await reconcile(this.#context, { of: [agent] });
     closeInput(this.#context, agent);
     return agent;
   }
@@ -266,7 +271,7 @@ export class Workspace {
 
   async show(id?: string): Promise<ShowRecord> {
     const agent = resolveId(this.#context, id);
-    const observed = await reconcile(this.#context);
+    const observed = await reconcile(this.#context, { of: [agent] });
     return await show(this.#context, agent, observed);
   }
 
@@ -364,14 +369,16 @@ export class Workspace {
 
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.#context, "archive logs");
-    await reconcile(this.#context);
-    return archive(this.#context, resolveId(this.#context, id), options.run, options.progress);
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context, { of: [agent] });
+    return archive(this.#context, agent, options.run, options.progress);
   }
 
   async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.#context, "restore logs");
-    await reconcile(this.#context);
-    return await restore(this.#context, resolveId(this.#context, id), options.run, options.progress);
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context, { of: [agent] });
+    return await restore(this.#context, agent, options.run, options.progress);
   }
 
   #logOf(id: string | undefined, options: LogOptions): LogOf {

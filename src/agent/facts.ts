@@ -1,4 +1,6 @@
 /** The facts of one run as they are on disk now. A fact that is missing or torn is undefined. */
+import { readdirSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
 import type {
   ClaimFact,
@@ -38,7 +40,10 @@ export function readFacts(paths: RunPaths): Facts {
 }
 
 function readOnce(paths: RunPaths): Facts {
-  const read = <T>(path: string): T | undefined => readJson<T>(path).value;
+  const names = namesOf(paths.dir);
+  // Most facts of a living run are not there, and a failed open costs more than reading the folder.
+  const read = <T>(path: string): T | undefined =>
+    names.has(path.slice(paths.dir.length + 1)) ? readJson<T>(path).value : undefined;
   const done = read<DoneFact>(paths.done);
   const claim = read<ClaimFact>(paths.claim);
   const start = read<StartFact>(paths.start);
@@ -57,6 +62,15 @@ function readOnce(paths: RunPaths): Facts {
   };
   facts.keeperLives = !done && livingKeeper(facts) !== undefined;
   return facts;
+}
+
+function namesOf(dir: string): ReadonlySet<string> {
+  try {
+    return new Set(readdirSync(dir));
+  } catch (error) {
+    throwIfExhausted(error);
+    return new Set();
+  }
 }
 
 /** Its names become paths: an intent that names another run than the one whose folder it lies in is none. */

@@ -14,6 +14,8 @@ import { syncRounds } from "./sync.ts";
 import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
+/** While no agent does anything. */
+const QUIET_ROUND_MS = 2000;
 const KEEP_HEALTH_ROUNDS = 30;
 
 export interface HouseOptions {
@@ -62,7 +64,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   let shown: number | null | undefined;
   try {
     await leader.wait(ROUND_MS); // The first look tells whether we lead.
-    for (let n = 0; !signal.aborted; await leader.wait(ROUND_MS)) {
+    for (let n = 0; !signal.aborted; await leader.wait(loop.isQuiet ? QUIET_ROUND_MS : ROUND_MS)) {
       const term = leader.term ?? null;
       if (term !== shown) yield { ...NOTHING, term };
       shown = term;

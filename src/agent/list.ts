@@ -17,6 +17,8 @@ export interface ListOptions {
   /** Also those that ended more than a day ago. */
   all?: boolean | undefined;
   task?: string | undefined;
+  /** Told how many agents have ended that nobody has cleaned up after yet. */
+  onLeft?(count: number): void;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -24,14 +26,17 @@ const DAY_MS = 24 * 3600 * 1000;
 /** Newest first. */
 export async function list(context: Context, options: ListOptions): Promise<ListRecord[]> {
   const found = await reconcile(context);
+  const count = found.filter(({ left }) => left).length;
+  if (count > 0) options.onLeft?.(count);
   const observed = new Map(found.map((one) => [`${one.agent}.${one.run}`, one]));
   const listed = withReader(context, (registry) =>
     registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) }),
   );
   // Lost ones whose processes nobody can see from here, and what the registry could not be told yet.
   const known = new Set(listed.map(({ agent }) => agent.id));
-  for (const { agent, facts, row } of found)
-    if (facts.intent && !known.has(agent) && !hasEnded(facts)) listed.push({ agent: agentRow(facts.intent), run: row });
+  for (const { agent, facts, row, left } of found)
+    if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
+      listed.push({ agent: agentRow(facts.intent), run: row });
   const maskers = new Maskers(context);
   return listed
     .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))

@@ -43,12 +43,18 @@ export function logPath(layout: Layout, of: FileOf): LogPath {
  */
 export function openAt<T>(layout: Layout, of: FileOf, open: (at: LogPath) => T | undefined): T | undefined {
   const places = logPlaces(layout, of);
+  const at = (log: string): LogPath => ({
+    log,
+    get index() {
+      return indexPath(layout, of);
+    },
+  });
   for (const log of [...places, ...places]) {
-    const opened = open({ log, index: indexPath(layout, of) });
+    const opened = open(at(log));
     if (opened !== undefined) return opened;
   }
   const log = setAside(layout, of);
-  return log === undefined ? undefined : open({ log, index: indexPath(layout, of) });
+  return log === undefined ? undefined : open(at(log));
 }
 
 function indexPath(layout: Layout, { task, agent, run, newest }: FileOf): string {

@@ -12,6 +12,7 @@ import { signalMain } from "../process/identity.ts";
 import { archiveAged } from "./archive.ts";
 import { audit } from "./audit.ts";
 import { type Context, withReader } from "./context.ts";
+import { KnownFacts } from "./known-facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { closeIdle } from "./messages.ts";
 import { emptyAged } from "./prune.ts";
@@ -25,6 +26,8 @@ import { stop } from "./stop.ts";
 const LINGER_MS = 30_000;
 
 const TIDY_MS = 60_000;
+
+const QUIET_ROUNDS = 5;
 
 /** What one round did; `archived` counts runs, `deleted` things in the trash. */
 export interface Round {
@@ -40,8 +43,11 @@ export class Loop {
   readonly #context: Context;
   readonly #lingerMs: number;
   readonly #readings: Readings;
+  readonly #known = new KnownFacts();
   readonly #told = new Set<string>();
   #tidyAt = 0;
+  #looked = "";
+  #still = 0;
   /** What the last round found, for others that need it in the same round. */
   observed: readonly Observed[] = [];
 
@@ -52,11 +58,13 @@ export class Loop {
   }
 
   async round(): Promise<Round> {
-    const observed = await reconcile(this.#context);
+    const observed = await reconcile(this.#context, { known: this.#known });
     this.observed = observed;
+    this.#compare(observed);
     const stopped: AgentId[] = [];
+    const reported = withReader(this.#context, (registry) => registry.reporters());
     for (const one of observed.filter(({ row }) => row.phase === "running")) {
-      const why = this.#lingers(one) ?? (await this.#passed(one));
+      const why = (reported.has(one.agent) ? this.#lingers(one) : undefined) ?? (await this.#passed(one));
       if (why === undefined) continue;
       await stop(this.#context, [one.agent], why);
       stopped.push(one.agent);
@@ -64,6 +72,18 @@ export class Loop {
     await closeIdle(this.#context, observed, this.#readings);
     this.#readings.keep(observed);
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
+  }
+
+  /** For some rounds nothing has moved, and nobody is in the queue or has a limit of money: the next round has time. */
+  get isQuiet(): boolean {
+    return this.#still >= QUIET_ROUNDS;
+  }
+
+  #compare(observed: readonly Observed[]): void {
+    const looks = observed.map(({ agent, run, row }) => `${agent}.${run} ${row.phase} ${row.bytes}`).join("\n");
+    const urgent = observed.some(({ facts, row, left }) => left || row.queued || hasMoneyLimit(facts.intent));
+    this.#still = looks === this.#looked && !urgent ? this.#still + 1 : 0;
+    this.#looked = looks;
   }
 
   /** What has time: old logs, old trash. An agent that makes its folders unusable must not end the loop. */
@@ -83,8 +103,6 @@ export class Loop {
 
   /** It said that it is done, and since then neither printed nor reported anything. */
   #lingers({ task, agent, run, row, facts }: Observed): { reason: string } | undefined {
-    const reported = withReader(this.#context, (registry) => registry.reports(task)).some((one) => one.agent === agent);
-    if (!reported) return undefined;
     // As long as it takes messages it may be told more.
     const { inputClosed } = this.#context.layout.run(task, agent, run);
     if (facts.intent?.interactive && !existsSync(inputClosed)) return undefined;
@@ -98,7 +116,7 @@ export class Loop {
   /** Tokens and money, as far as the stream tells. */
   async #passed(one: Observed): Promise<Passed | undefined> {
     const { intent } = one.facts;
-    if (!intent || (intent.limits.tokens === 0 && intent.limits.cost_usd === 0)) return undefined;
+    if (!intent || !hasMoneyLimit(intent)) return undefined;
     const { result } = await this.#readings.read(one, intent.driver);
     const passed = limitPassed(intent.limits, total(result.tokens), result.cost_usd ?? 0);
     if (passed === undefined || intent.limit_policy === "stop") return passed;
@@ -123,6 +141,10 @@ export class Loop {
 interface Passed {
   reason: string;
   limit: LimitName;
+}
+
+function hasMoneyLimit(intent: IntentFact | undefined): boolean {
+  return intent !== undefined && (intent.limits.tokens > 0 || intent.limits.cost_usd > 0);
 }
 
 function limitPassed(limits: IntentFact["limits"], tokens: number, cost: number): Passed | undefined {

@@ -138,7 +138,7 @@ function withoutFolder(looks: readonly Look[], before: Map<string, RunRow>): Rea
 
 async function settle(context: Context, before: Map<string, RunRow>, options: ReapOptions): Promise<ReapRecord[]> {
   const records: ReapRecord[] = [];
-  for (const { agent, run, row } of await reconcile(context)) {
+  for (const { agent, run, row } of await reconcile(context, { everything: true })) {
     const base = { agent, run, phase: row.phase, alive: row.alive?.length ?? 0 };
     if (row.phase === "lost" && row.alive?.length) {
       if (options.lost) {

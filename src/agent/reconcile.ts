@@ -1,10 +1,11 @@
 /**
  * Brings the registry in line with the facts. Looks at the runs in `active/` and at rows that claim to be alive, never at
- * the whole workspace: the cost does not grow with history.
+ * the whole workspace: the cost does not grow with history. Cleaning up after runs that ended unseen is bounded too: nobody
+ * waits for housekeeping that they did not ask for.
  */
 import { readdirSync } from "node:fs";
 import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
-import { isTaskId } from "../core/ids.ts";
+import { type AgentId, isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
@@ -17,6 +18,7 @@ import { adopt } from "./adopt.ts";
 import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
+import type { KnownFacts } from "./known-facts.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
 import { agentRow, runRow, stat } from "./record.ts";
@@ -29,16 +31,34 @@ import { writeView } from "./view.ts";
 export interface Observed extends RunName {
   facts: Facts;
   row: RunRow;
+  /** It has ended, and cleaning up after it was left to a later call. */
+  left: boolean;
 }
 
-/** Every run that is not over, with its state read from disk and process table just now. `nowMs` is monotonic. */
-export async function reconcile(context: Context, nowMs: number = monoMs()): Promise<Observed[]> {
+export interface ReconcileOptions {
+  /** Monotonic. */
+  nowMs?: number;
+  /** Runs of these agents are always finished: the caller asked about them. */
+  of?: readonly AgentId[];
+  /** Finish all of them, however long it takes. */
+  everything?: boolean;
+  /** What the caller's last call has read. */
+  known?: KnownFacts;
+}
+
+/** What a call spends at most on cleaning up after runs that it was not asked about; telling registry and views takes as long again. */
+const OTHERS_MS = 150;
+
+/** Every run that is not over, with its state read from disk and process table just now. */
+export async function reconcile(context: Context, options: ReconcileOptions = {}): Promise<Observed[]> {
   const { layout } = context;
+  const { nowMs = monoMs(), of = [], everything = false } = options;
+  let spentMs = 0;
   const known = withReader(context, (registry) => registry.list());
   const runs = new Map<string, RunName>();
   for (const { agent, run } of known)
     runs.set(`${agent.id}.${run.run}`, { task: agent.task, agent: agent.id, run: run.run });
-  for (const active of activeRuns(context)) runs.set(`${active.agent}.${active.run}`, active);
+  for (const active of activeRuns(context, runs)) runs.set(`${active.agent}.${active.run}`, active);
   const rows = new Map(known.map(({ run }) => [`${run.agent}.${run.run}`, run]));
   const listed = new Map(known.map((entry) => [`${entry.run.agent}.${entry.run.run}`, entry]));
   const observed: Observed[] = [];
@@ -46,7 +66,7 @@ export async function reconcile(context: Context, nowMs: number = monoMs()): Pro
   for (const [name, one] of runs) {
     const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
-    let facts = readFacts(paths);
+    let facts = options.known?.read(paths) ?? readFacts(paths);
     const entry = listed.get(name);
     const remade = isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
     if (remade === undefined) continue; // Nobody could look: it stays as it is.
@@ -55,9 +75,18 @@ export async function reconcile(context: Context, nowMs: number = monoMs()): Pro
       if (facts.claim || isUnborn(context, one, rows.get(name), nowMs)) unborn.push(one);
       continue;
     }
-    facts = await finish(context, one, facts, nowMs);
-    observed.push({ task, agent, run, facts, row: runRow(layout, task, agent, run, facts, true) });
+    const left = hasEnded(facts) && spentMs > OTHERS_MS && !everything && !of.includes(agent);
+    if (!left) {
+      const begun = performance.now();
+      facts = await finish(context, one, facts, nowMs);
+      spentMs += performance.now() - begun;
+    }
+    const row = runRow(layout, task, agent, run, facts, true);
+    // How an agent CLI ended stands in its stream, which was not read yet.
+    if (left && facts.intent?.driver !== "command") row.outcome = null;
+    observed.push({ task, agent, run, facts, row, left });
   }
+  options.known?.keep(new Set(observed.map(({ task, agent, run }) => layout.run(task, agent, run).dir)));
   await takeUpLost(context, observed);
   for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, rows, unborn);
@@ -113,13 +142,18 @@ function settle(
   unborn: readonly RunName[],
 ): void {
   const changed = observed.filter(
-    ({ row }) => rows.get(`${row.agent}.${row.run}`)?.phase !== row.phase || row.phase === "lost",
+    (one) => !one.left && (rows.get(keyOf(one))?.phase !== one.row.phase || one.row.phase === "lost"),
   );
-  if (changed.length === 0 && unborn.length === 0) return;
+  // Of what is left the registry hears too, so that it counts as ended and is found by its id. Its mark in `active/` stays.
+  const left = withReader(context, (registry) =>
+    observed.filter((one) => one.left && (rows.has(keyOf(one)) || !registry.hasRun(one.agent, one.run))),
+  );
+  if (changed.length + left.length + unborn.length === 0) return;
   const told = catchUp(context, (registry) => {
+    const put = [...changed, ...left];
     registry.putRuns(
-      changed.map(({ row }) => row),
-      changed.flatMap(({ facts }) => (facts.intent ? [agentRow(facts.intent)] : [])),
+      put.map(({ row }) => row),
+      put.flatMap(({ facts }) => (facts.intent ? [agentRow(facts.intent)] : [])),
     );
     for (const { agent, run } of unborn) registry.deleteRun(agent, run);
     for (const { task, agent, run, row } of changed) {
@@ -134,8 +168,10 @@ function settle(
   for (const task of new Set(changed.map(({ task: id }) => id))) writeView(context, task);
 }
 
-/** The runs named in `active/`; the mark holds the run's folder, so that no search is needed. */
-function activeRuns({ layout }: Context): RunName[] {
+const keyOf = ({ agent, run }: RunName): string => `${agent}.${run}`;
+
+/** The runs named in `active/` that are not known; the mark holds the run's folder, so that no search is needed. */
+function activeRuns({ layout }: Context, known: ReadonlyMap<string, RunName>): RunName[] {
   let names: string[];
   try {
     names = readdirSync(layout.active);
@@ -144,6 +180,7 @@ function activeRuns({ layout }: Context): RunName[] {
     return [];
   }
   return names.flatMap((name) => {
+    if (known.has(name)) return [];
     const mark = parseActiveMark(name);
     const task = mark && readText(layout.activeMark(mark.agent, mark.run))?.split("/")[0];
     return mark && isTaskId(task) ? [{ ...mark, task }] : [];

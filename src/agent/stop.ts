@@ -56,7 +56,7 @@ export async function stop(context: Context, agents: readonly AgentId[], options
     const late = agents.flatMap((agent) => descendants(context, agent)).filter((agent) => isLive(context, agent));
     if (late.length > 0) reports.push(...(await stop(context, [...new Set(late)], { ...options, tree: true })));
   }
-  await reconcile(context);
+  await reconcile(context, { of: agents });
   // Once for all: a view has every agent of its task.
   const stopped = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
   for (const task of new Set(stopped)) writeView(context, task);

@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3_600_000;
 
 /** Of these agents, or of all that live or ended within a day: of each its newest run, looked at now unless it is over. */
 export async function latestSummaries(context: Context, only?: ReadonlySet<AgentId>): Promise<AgentSummary[]> {
-  const observed = await reconcile(context);
+  const observed = await reconcile(context, { of: [...(only ?? [])] });
   const live = new Map(observed.map((one) => [one.agent, one]));
   const { listed, stored } = withReader(context, (registry) => {
     const found = registry
@@ -41,7 +41,7 @@ export async function latestSummaries(context: Context, only?: ReadonlySet<Agent
 function observe({ layout }: Context, { agent, run }: Listed): Observed[] {
   const name = { task: agent.task, agent: agent.id, run: run.run };
   const facts = readFacts(layout.run(name.task, name.agent, name.run));
-  return [{ ...name, facts, row: runRow(layout, name.task, name.agent, name.run, facts, true) }];
+  return [{ ...name, facts, row: runRow(layout, name.task, name.agent, name.run, facts, true), left: false }];
 }
 
 export interface Positions {

@@ -32,7 +32,7 @@ export async function wait(context: Context, agents: readonly AgentId[], options
     const ended = agents.filter((_, i) => hasEnded(readFacts(paths[i] as RunPaths)));
     const enough = options.any ? ended.length > 0 : ended.length === agents.length;
     if (enough || performance.now() >= deadline || options.signal?.aborted) {
-      const observed = await reconcile(context);
+      const observed = await reconcile(context, { of: agents });
       return await Promise.all((options.any && enough ? ended : agents).map((agent) => show(context, agent, observed)));
     }
     if (performance.now() - reconciled > RECONCILE_MS) {

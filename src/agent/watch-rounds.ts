@@ -58,7 +58,8 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
   return {
     async next(observed) {
       const due = performance.now() >= allAt;
-      for (const { agent, row } of observed ?? []) if (ENDED_PHASES.includes(row.phase)) printed.add(agent);
+      for (const { agent, row, left } of observed ?? [])
+        if (!left && ENDED_PHASES.includes(row.phase)) printed.add(agent);
       if (!due && printed.size === 0) return [];
       if (due) follow();
       const only = due ? undefined : new Set(printed);

@@ -126,17 +126,19 @@ export class Watch {
   /** What lives, and what ended and was not read to its end. */
   #candidates(observed: readonly Observed[]): Observed[] {
     const { layout } = this.#context;
-    const found = new Map(observed.map((one) => [keyOf(one), one]));
+    const left = new Set(observed.filter((one) => one.left).map(keyOf));
+    const found = new Map(observed.filter((one) => !one.left).map((one) => [keyOf(one), one]));
     for (const { agent, run } of withReader(this.#context, (registry) =>
       registry.unwatched(iso(Date.now() - JUST_ENDED_MS)),
     )) {
       const name = { task: agent.task, agent: agent.id, run: run.run };
-      if (found.has(keyOf(name))) continue;
+      if (found.has(keyOf(name)) || left.has(keyOf(name))) continue;
       const facts = readFacts(layout.run(agent.task, agent.id, run.run));
       if (facts.intent)
         found.set(keyOf(name), {
           ...name,
           facts,
+          left: false,
           row: runRow(layout, name.task, name.agent, name.run, facts, !hasLater(this.#context, name)),
         });
     }

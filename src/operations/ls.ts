@@ -5,7 +5,7 @@ import type { FleetRecord } from "../fleet.ts";
 import { fleetOf } from "./fleet-of.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
-import { listTable } from "./render.ts";
+import { leftWords, listTable } from "./render.ts";
 
 export const ls: Operation = operation({
   name: "ls",
@@ -20,7 +20,10 @@ export const ls: Operation = operation({
   examples: ["midwatch ls", "midwatch ls --all --json | jq -r 'select(.outcome==\"failed\").agent'"],
   run: async (context, { all, task, all_hosts }): Promise<(ListRecord | FleetRecord)[]> => {
     const wanted = task === undefined ? undefined : parseTaskId(task);
-    if (!all_hosts) return await workspaceOf(context).list({ all, task: wanted });
+    if (!all_hosts) {
+      const onLeft = (count: number): void => context.notice(leftWords(count));
+      return await workspaceOf(context).list({ all, task: wanted, onLeft });
+    }
     await using fleet = await fleetOf(context);
     return (await fleet.list(all)).filter((record) => wanted === undefined || record.task === wanted);
   },

@@ -21,6 +21,12 @@ export function age(time: string | null, nowMs: number = Date.now()): string {
   return seconds < 129_600 ? `${Math.round(seconds / 3600)}h` : `${Math.round(seconds / 86_400)}d`;
 }
 
+/** For agents that ended while nobody looked, when a command leaves the cleaning up to others. */
+export function leftWords(count: number): string {
+  const agents = count === 1 ? "1 agent has" : `${count} agents have`;
+  return `${agents} ended and not been cleaned up after yet. \`midwatch reap\` does it now, \`midwatch up\` as it goes.`;
+}
+
 export function state(
   {
     phase,

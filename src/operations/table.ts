@@ -57,7 +57,9 @@ function oneLine(cell: string): string {
 
 function width(cell: string): number {
   let columns = 0;
-  for (const character of cell.replace(COLOR, "")) columns += columnsOf(character);
+  const plain = cell.replace(COLOR, "");
+  if (/^[ -~]*$/.test(plain)) return plain.length;
+  for (const character of plain) columns += columnsOf(character);
   return columns;
 }
 

@@ -90,6 +90,15 @@ function parentOf(look: Look, pid: number): number {
   }
 }
 
+/** Whether some process has this pid, be it a zombie. Costs a tenth of `readProcess`. */
+export function isInUse(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
 export function childrenOf(parent: number): number[] {
   const look = processTable.look();
   return look.pids().filter((pid) => parentOf(look, pid) === parent);

@@ -148,6 +148,12 @@ export class Registry {
     return this.#db.all(sql, task).map((row) => readRow("reports", row));
   }
 
+  /** The agents that live and have reported anything. */
+  reporters(): ReadonlySet<AgentId> {
+    const sql = `SELECT reports.agent FROM reports JOIN runs ON runs.agent = reports.agent WHERE ${LIVE}`;
+    return new Set(this.#db.all(sql).map(({ agent }) => agent as AgentId));
+  }
+
   /** Sets the tracked files of one run. */
   putFiles(agent: AgentId, run: number, files: readonly TrackedFile[]): void {
     this.#db.write(() => {
@@ -295,6 +301,10 @@ export class Registry {
   /** Every run of an agent, first to newest. */
   runsOf(agent: AgentId): RunRow[] {
     return this.#db.all("SELECT * FROM runs WHERE agent = ? ORDER BY run", agent).map((row) => readRow("runs", row));
+  }
+
+  hasRun(agent: AgentId, run: number): boolean {
+    return this.#db.count("SELECT count(*) AS n FROM runs WHERE agent = ? AND run = ?", agent, run) > 0;
   }
 
   filesOf(agent: AgentId, run: number): TrackedFile[] {

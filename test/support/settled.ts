@@ -25,7 +25,7 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
     own: engine,
     journal: engine,
   };
-  for (let i = 0; i < times; i++) await reconcile(context, monoMs() + 11_000);
+  for (let i = 0; i < times; i++) await reconcile(context, { nowMs: monoMs() + 11_000 });
   registries.close();
 }
 
