@@ -1,12 +1,9 @@
 // `node scripts/run.mjs [file args...]`: makes the clone ready, then runs the file with the right Node.
-import { spawn } from "node:child_process";
 import { ready } from "./ready.mjs";
+import { step } from "./step.mjs";
 
 const node = await ready();
 const args = process.argv.slice(2);
-if (args.length > 0) {
-  const child = spawn(node, args, { stdio: "inherit" });
-  process.on("SIGINT", () => {}); // the terminal sends it to the child too, which decides
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
-  child.on("exit", (code) => process.exit(code ?? 1));
-}
+// What midwatch itself leaves running is meant to stay; of a bench or a soak nothing is.
+const alone = args[0] !== "dist/midwatch.js";
+if (args.length > 0) process.exit((await step([node, ...args], { decides: true, alone })).code);

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../support/folder.ts";
+import { processesOf } from "../support/left.ts";
 import { patient } from "../support/patience.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/doors/cli/main.ts", import.meta.url));
@@ -21,19 +22,6 @@ function startDemo(...args: string[]) {
     seen.text += part;
   });
   return { place, child, seen, closed: once(child, "close") };
-}
-
-/** Processes that have anything to do with a folder: where they work, what they were started with, what they were told. */
-function processesOf(place: string): string[] {
-  const about = (pid: string): string => {
-    try {
-      const files = ["cmdline", "environ"].map((file) => readFileSync(`/proc/${pid}/${file}`, "latin1"));
-      return [readlinkSync(`/proc/${pid}/cwd`), ...files].join("\0");
-    } catch {
-      return ""; // It has ended, or is nobody's business.
-    }
-  };
-  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && about(pid).includes(place));
 }
 
 describe("the demo", () => {

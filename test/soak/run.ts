@@ -25,6 +25,7 @@ import { powerCuts } from "./power-cut.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
 import type { Report } from "./report.ts";
+import { signalsInClone } from "./signals.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
@@ -61,6 +62,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   httpFollowers: [httpFollowers, 40],
   syncClones: [syncClones, 60],
   fleetChaos: [fleetChaos, 1200],
+  signals: [signalsInClone, 20],
   watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],

@@ -107,7 +107,7 @@ export class Follower {
   }
 
   async open(): Promise<this> {
-    await until(() => this.socket.readyState === WebSocket.OPEN, 15_000, "the WebSocket opens");
+    await until(() => this.socket.readyState === WebSocket.OPEN, 30_000, "the WebSocket opens");
     return this;
   }
 
