@@ -4,6 +4,6 @@ import { step } from "./step.mjs";
 
 const node = await ready();
 const args = process.argv.slice(2);
-// What midwatch itself leaves running is meant to stay; of a bench or a soak nothing is.
-const alone = args[0] !== "dist/midwatch.js";
+// What midwatch leaves running is meant to stay, and a bench looks after itself; of a campaign that is broken off nothing may stay.
+const alone = args[0] === "test/soak/run.ts";
 if (args.length > 0) process.exit((await step([node, ...args], { decides: true, alone })).code);

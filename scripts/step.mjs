@@ -35,7 +35,13 @@ export async function step([command, ...args], options) {
   }
   one.child = spawn(command, args, {
     cwd,
-    env: { ...process.env, ...(alone ? { TMPDIR: one.folder } : {}), ...env, [MARK]: one.mark },
+    // A step of a step has the marks of both.
+    env: {
+      ...process.env,
+      ...(alone ? { TMPDIR: one.folder } : {}),
+      ...env,
+      [MARK]: [process.env[MARK], one.mark].join(),
+    },
     stdio: decides ? "inherit" : ["ignore", ...(gather ? ["pipe", "pipe"] : show)],
     detached: true,
   });
@@ -94,7 +100,7 @@ function sweep({ mark, folder }) {
 function killMarked(mark) {
   let found = false;
   for (const pid of processes()) {
-    if (!textOf(`/proc/${pid}/environ`).includes(`${MARK}=${mark}`)) continue;
+    if (!textOf(`/proc/${pid}/environ`).includes(mark)) continue;
     try {
       process.kill(Number(pid), "SIGKILL");
       found = true;
@@ -125,10 +131,7 @@ let listens = false;
 function listen() {
   if (listens) return;
   listens = true;
-  // Bit n-1 is set for a signal that whoever started us has had ignored, as nohup does.
-  const ignored = BigInt(`0x${/SigIgn:\s*([0-9a-f]+)/.exec(textOf("/proc/self/status"))?.[1] ?? 0}`);
-  for (const signal of SIGNALS)
-    if (((ignored >> BigInt(constants.signals[signal] - 1)) & 1n) === 0n) process.on(signal, () => asked(signal));
+  for (const signal of SIGNALS) process.on(signal, () => asked(signal));
   // npm dies of a SIGHUP and passes none on.
   const parent = process.ppid;
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && asked("SIGHUP"), 200).unref();

@@ -10,7 +10,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { filesIn, processesOf } from "../support/left.ts";
-import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { until } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
@@ -21,7 +20,7 @@ const SIGNALS = ["SIGTERM", "SIGHUP"] as const;
 const STAGES = {
   install: { missing: "node_modules", ms: 8000 },
   build: { missing: "dist", ms: 5000 },
-  demo: { missing: "", ms: 15_000 },
+  demo: { missing: "", ms: 12_000 },
 };
 type Stage = keyof typeof STAGES;
 
@@ -48,7 +47,7 @@ function trial(count: number, seed: number, tree: string, stages: readonly Stage
     for (const round of rounds(SIGNALS.length * count)) {
       const signal = SIGNALS[round % SIGNALS.length] as NodeJS.Signals;
       const stage = pick(next, stages);
-      const moment = { signal, stage, afterMs: Math.round(next() * patient(STAGES[stage].ms)), twice: next() < 0.5 };
+      const moment = { signal, stage, afterMs: Math.round(next() * STAGES[stage].ms), twice: next() < 0.5 };
       const left = await one(tree, moment, next);
       figures[`${stage} ${signal}`] = Number(figures[`${stage} ${signal}`] ?? 0) + 1;
       for (const what of left) fail(`round ${round}, ${JSON.stringify(moment)}: ${what}`);

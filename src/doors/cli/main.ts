@@ -10,7 +10,6 @@ import { fileURLToPath } from "node:url";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
-import { onAskedToEnd } from "./asked-to-end.ts";
 import type { Out } from "./output.ts";
 
 export interface Io {
@@ -268,12 +267,14 @@ export async function start(table?: readonly Operation[]): Promise<never> {
       if (ending === undefined) {
         const controller = new AbortController();
         ending = controller;
-        onAskedToEnd((code) => {
-          if (ended !== undefined) return;
-          ended = code;
-          controller.abort();
-          setTimeout(() => process.exit(code), CLEAN_UP_MS).unref();
-        });
+        for (const [signal, code] of Object.entries(ASKED_TO_END)) {
+          process.on(signal, () => {
+            if (ended !== undefined) return;
+            ended = code;
+            controller.abort();
+            setTimeout(() => process.exit(code), CLEAN_UP_MS).unref();
+          });
+        }
       }
       return ending.signal;
     },
@@ -281,6 +282,8 @@ export async function start(table?: readonly Operation[]): Promise<never> {
   const code = await main(process.argv.slice(2), io, table);
   process.exit(ended ?? code);
 }
+/** Ctrl-C, a supervisor, a closed terminal: the exit code of each. */
+const ASKED_TO_END = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** A demo has agents to stop, and a busy machine takes its time. */
 const CLEAN_UP_MS = 60_000;
 
