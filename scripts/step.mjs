@@ -132,7 +132,7 @@ function listen() {
   if (listens) return;
   listens = true;
   for (const signal of SIGNALS) process.on(signal, () => asked(signal));
-  // npm dies of a SIGHUP and passes none on.
+  // npm dies of a SIGHUP and passes none on. It is our parent: the scripts in package.json say exec.
   const parent = process.ppid;
   if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && asked("SIGHUP"), 200).unref();
 }

@@ -1,6 +1,6 @@
 /**
- * `npm start` is asked to end, at any moment: its process group gets SIGTERM or SIGHUP, once or twice. In the long form also while it
- * installs and builds, in a clone of its own. Nothing may be left: no process, no temporary folder, no lock.
+ * `npm start` is asked to end, at any moment: its process group or npm alone gets SIGTERM or SIGHUP, once or twice, or its terminal is closed.
+ * In the long form also while it installs and builds, in a clone of its own. Nothing may be left: no process, no temporary folder, no lock.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,6 +16,7 @@ import { campaign, type Report, rounds } from "./report.ts";
 
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
 const SIGNALS = ["SIGTERM", "SIGHUP"] as const;
+const TARGETS = ["group", "group", "npm", "terminal"] as const;
 /** What is missing in the clone when it starts, and for how long that keeps it busy; the demo has judged its agents by the end of its time. */
 const STAGES = {
   install: { missing: "node_modules", ms: 8000 },
@@ -47,7 +48,13 @@ function trial(count: number, seed: number, tree: string, stages: readonly Stage
     for (const round of rounds(SIGNALS.length * count)) {
       const signal = SIGNALS[round % SIGNALS.length] as NodeJS.Signals;
       const stage = pick(next, stages);
-      const moment = { signal, stage, afterMs: Math.round(next() * STAGES[stage].ms), twice: next() < 0.5 };
+      const moment = {
+        signal,
+        stage,
+        afterMs: Math.round(next() * STAGES[stage].ms),
+        twice: next() < 0.5,
+        target: pick(next, TARGETS),
+      };
       const left = await one(tree, moment, next);
       figures[`${stage} ${signal}`] = Number(figures[`${stage} ${signal}`] ?? 0) + 1;
       for (const what of left) fail(`round ${round}, ${JSON.stringify(moment)}: ${what}`);
@@ -60,14 +67,20 @@ interface Moment {
   stage: Stage;
   afterMs: number;
   twice: boolean;
+  target: (typeof TARGETS)[number];
 }
 
 /** What is left. */
-async function one(tree: string, { signal, stage, afterMs, twice }: Moment, next: () => number): Promise<string[]> {
+async function one(
+  tree: string,
+  { signal, stage, afterMs, twice, target }: Moment,
+  next: () => number,
+): Promise<string[]> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), "midwatch-signals-")));
   if (STAGES[stage].missing !== "") rmSync(join(tree, STAGES[stage].missing), { recursive: true, force: true });
   mkdirSync(join(place, "tmp"));
-  const child = spawn("npm", ["start"], {
+  const [program, args] = target === "terminal" ? ["script", ["-qefc", "npm start", "/dev/null"]] : ["npm", ["start"]];
+  const child = spawn(program as string, args as string[], {
     cwd: tree,
     detached: true,
     env: { ...process.env, TMPDIR: join(place, "tmp"), DISPLAY: "" },
@@ -75,10 +88,10 @@ async function one(tree: string, { signal, stage, afterMs, twice }: Moment, next
   });
   const ended = once(child, "exit");
   await Promise.race([ended, sleep(afterMs)]);
-  signalGroup(child, signal);
+  ask(child, signal, target);
   if (twice) {
     await sleep(next() * 1000);
-    signalGroup(child, signal);
+    ask(child, signal, target);
   }
   await ended;
   const problems: string[] = [];
@@ -94,11 +107,12 @@ async function one(tree: string, { signal, stage, afterMs, twice }: Moment, next
   return problems;
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+/** A terminal is closed when what is behind it dies. */
+function ask({ pid = 0 }: ChildProcess, signal: NodeJS.Signals, target: Moment["target"]): void {
   try {
-    process.kill(-(pid as number), signal);
+    process.kill(target === "group" ? -pid : pid, target === "terminal" ? "SIGKILL" : signal);
   } catch {
-    // All of it has ended.
+    // It has ended.
   }
 }
 
