@@ -28,8 +28,8 @@ export async function against({ commit, names, quick, pairs }: Against): Promise
   const theirs = join(folder, "tree");
   const running = new Set<ChildProcess>();
   const leave = (): void => {
-    execFileSync("git", ["worktree", "remove", "--force", theirs], { cwd: OURS, stdio: "ignore" });
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    execFileSync("git", ["worktree", "prune"], { cwd: OURS, stdio: "ignore" });
   };
   onSignals(running, leave);
   try {
