@@ -1,12 +1,13 @@
 import { defineConfig } from "vitest/config";
-import { retry, SecondTries } from "./test/support/second-tries.ts";
+import { patient } from "./test/support/patience.ts";
+import { Skips } from "./test/support/skips.ts";
 
-const shared = { setupFiles: ["test/support/warnings.ts"] };
-
-/** What leans on more than this process. */
-const real = { ...shared, retry };
-
-const fault = { include: ["test/fault/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 };
+const shared = {
+  setupFiles: ["test/support/warnings.ts"],
+  testTimeout: patient(120_000),
+  hookTimeout: patient(60_000),
+  expect: { poll: { timeout: patient(5000) } },
+};
 /** Others must not load the machine while these measure time, memory or a disk, or take away what all need. */
 const ALONE = [
   "clock",
@@ -30,39 +31,39 @@ const ALONE = [
 export default defineConfig({
   test: {
     passWithNoTests: true,
-    reporters: ["default", new SecondTries()],
+    reporters: ["default", new Skips()],
     // Most tests wait for processes and disks: three at once also on a machine with two cores.
     maxWorkers: 3,
     globalSetup: ["test/support/keeper.ts"],
     projects: [
       {
-        test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"], testTimeout: 90_000 },
+        test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"] },
       },
       {
-        test: {
-          ...real,
-          name: "integration",
-          include: ["test/*.test.ts", "test/integration/**/*.test.ts"],
-          testTimeout: 90_000,
-        },
+        test: { ...shared, name: "integration", include: ["test/*.test.ts", "test/integration/**/*.test.ts"] },
       },
-      { test: { ...real, name: "contract", include: ["test/contract/**/*.test.ts"], testTimeout: 90_000 } },
+      { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"] } },
       {
         test: {
-          ...real,
+          ...shared,
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
           // A browser at a time is enough for two cores.
           fileParallelism: false,
         },
       },
-      { test: { ...real, ...fault, name: "fault", exclude: ALONE, sequence: { groupOrder: 1 } } },
       {
         test: {
-          ...real,
-          ...fault,
+          ...shared,
+          name: "fault",
+          include: ["test/fault/**/*.test.ts"],
+          exclude: ALONE,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: "fault-alone",
           include: ALONE,
           fileParallelism: false,

@@ -1,12 +1,14 @@
 /**
  * `bench/run.ts [NAME...] [--quick] [--write]`: measures what midwatch promises, beside named peers in the same run. A full
  * run writes docs/bench.md; with names or --quick it only prints, unless --write. Ends with 1 when a bar does not hold.
+ * `--against COMMIT [--pairs N]` compares with another commit instead (against.ts).
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { keeperBinary } from "../src/process/keeper-binary.ts";
+import { against } from "./against.ts";
 import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
 import { bench as flood } from "./flood.ts";
@@ -56,7 +58,12 @@ const MOST_MS = 30 * 60_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: "boolean", default: false }, write: { type: "boolean", default: false } },
+  options: {
+    quick: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+    against: { type: "string" },
+    pairs: { type: "string", default: "10" },
+  },
 });
 const names = positionals.length > 0 ? positionals : Object.keys(BENCHES);
 for (const name of names) {
@@ -66,15 +73,22 @@ for (const name of names) {
   }
 }
 
+if (values.against !== undefined) {
+  await against({ commit: values.against, names, quick: values.quick, pairs: Number(values.pairs) });
+  process.exit(0);
+}
+
 const givenKeeper = process.env["MIDWATCH_KEEPER"] !== undefined;
 // Not /tmp where that is memory: the figures are about files that are synced.
 const base = process.env["TMPDIR"] ?? (existsSync("/var/tmp") ? "/var/tmp" : tmpdir());
 const dir = realpathSync(mkdtempSync(join(base, "midwatch-bench-")));
-for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, () => void leave(`stopped by ${signal}`, 130));
+let leaving = false;
+for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }))
+  process.on(signal, () => leaving || void leave(`stopped by ${signal}`, code));
 setTimeout(() => void leave("took too long", 1), MOST_MS).unref();
 
 async function leave(why: string, code: number): Promise<never> {
+  leaving = true;
   console.error(`bench: ${why}`);
   await cleanUp(names);
   process.exit(code);

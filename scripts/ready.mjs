@@ -1,9 +1,9 @@
 // Makes a clone ready to run: a new enough Node, installed packages, a fresh build. Plain JS that Node 18 can run.
-import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { atEnd, step } from "./step.mjs";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path) => join(root, path);
@@ -12,16 +12,20 @@ const nodePath = at("node_modules/.cache/midwatch/node");
 /** For people; stdout belongs to the program that runs afterwards. */
 export const say = (line) => process.stderr.write(`midwatch: ${line}\n`);
 
+const MINUTE_MS = 60_000;
+/** A step that takes longer hangs: at a network that drops everything, mostly. */
+const LIMIT_MS = 15 * MINUTE_MS;
+
 /** Brings everything up to date, puts the right Node and the installed tools first on PATH, returns that Node. */
-export async function ready() {
+export async function ready({ mayInstall = true } = {}) {
   await lock();
   try {
-    const node = findNode();
+    const node = await findNode();
     process.env.PATH = [dirname(node), at("node_modules/.bin"), process.env.PATH].join(delimiter);
-    if (changedAt("node_modules/.package-lock.json") < changedAt("package-lock.json")) install();
+    if (changedAt("node_modules/.package-lock.json") < changedAt("package-lock.json")) await install();
     mkdirSync(dirname(nodePath), { recursive: true });
     writeFileSync(nodePath, `${node}\n`);
-    if (changedAt("dist/midwatch.js") < sourcesChangedAt()) build(node);
+    if (changedAt("dist/midwatch.js") < sourcesChangedAt()) await build(node, mayInstall);
     unlock();
     return node;
   } catch (error) {
@@ -31,57 +35,69 @@ export async function ready() {
   }
 }
 
-function findNode() {
+async function findNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 18)) return process.execPath;
   const known = existsSync(nodePath) ? readFileSync(nodePath, "utf8").trim() : "";
   if (existsSync(known)) return known;
   say(`Node ${process.versions.node} is older than 22.18: getting Node 24 from npm (once, about 20 s)`);
-  const args = ["exec", "--yes", "--package=node@24", "--", "node", "-p", "process.execPath"];
-  try {
-    const output = execFileSync("npm", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-    return output.trim().split("\n").at(-1);
-  } catch (error) {
-    throw new Error(
-      `npm could not fetch Node 24. Next: install Node 22.18 or newer.\n${error.stderr ?? error.message}`,
-    );
-  }
+  const command = ["npm", "exec", "--yes", "--package=node@24", "--", "node", "-p", "process.execPath"];
+  const { code, output } = await step(command, { cwd: root, gather: true, limitMs: LIMIT_MS });
+  const found = output.split("\n").findLast((line) => line !== "" && existsSync(line)); // npm has notices, too
+  if (code === 0 && found !== undefined) return found;
+  throw new Error(`npm could not fetch Node 24. Next: install Node 22.18 or newer.\n${output}`);
 }
 
-function install() {
+async function install() {
   // npm ci empties the folder behind a link, which is somebody else's, and then puts a new one in the link's place.
   if (lstatSync(at("node_modules"), { throwIfNoEntry: false })?.isSymbolicLink())
     throw new Error(
       "node_modules is a link and older than package-lock.json. Next: npm ci in the folder that it belongs to.",
     );
   say("installing packages with npm ci (about 20 s)");
-  run("npm", ["ci", "--no-progress", "--loglevel=error"], "npm ci failed. Next: check the network, then try again.");
+  await run(
+    "npm",
+    ["ci", "--no-progress", "--loglevel=error"],
+    "npm ci failed. Next: check the network, then try again.",
+  );
 }
 
-function build(node) {
-  needCommands(["gcc", "make"]);
+async function build(node, mayInstall) {
+  await needCommands(["gcc", "make"], mayInstall);
   say("building");
-  run(node, ["scripts/build.mjs"], "The build failed; the lines above say where.");
+  await run(node, ["scripts/build.mjs"], "The build failed; the lines above say where.");
 }
 
-function run(command, args, hint) {
-  const { status } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
-  if (status !== 0) throw new Error(hint);
+async function run(command, args, hint) {
+  const { code, expired } = await step([command, ...args], { cwd: root, limitMs: LIMIT_MS });
+  if (expired) throw new Error(`${command} ${args[0]} was ended: it took more than ${LIMIT_MS / MINUTE_MS} minutes.`);
+  if (code !== 0) throw new Error(hint);
 }
 
-/** Installs the Debian packages of these commands as far as they are missing and we may; else says how. */
-export function needCommands(commands) {
+/** Debian packages for those of these commands that are missing here. */
+export function missingPackages(commands) {
   const missing = commands.filter((command) => !onPath(command));
-  if (missing.includes("gcc")) missing.push("libc6-dev");
-  if (missing.length === 0) return;
+  return missing.includes("gcc") ? [...missing, "libc6-dev"] : missing;
+}
+
+export const mayInstallPackages = () => process.getuid?.() === 0 && onPath("apt-get");
+
+/** Installs what is missing if we may; else says how. Returns what is still missing. */
+export async function needCommands(commands, mayInstall = true) {
+  const missing = missingPackages(commands);
+  if (missing.length === 0) return [];
   const next = `apt-get install ${missing.join(" ")}`;
-  if (process.getuid?.() !== 0 || !onPath("apt-get")) return say(`missing here, going on without. Next: sudo ${next}`);
+  if (!mayInstall || !mayInstallPackages()) {
+    say(`missing here, going on without. Next: sudo ${next}`);
+    return missing;
+  }
   say(`installing ${missing.join(" ")} with apt-get`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const apt = (...args) => spawnSync("apt-get", ["-qq", ...args], { env, stdio: ["ignore", 2, 2] }).status === 0;
-  apt("update"); // a fresh image has no package lists; stale ones may still do
-  if (!apt("install", "-y", "--no-install-recommends", ...missing))
-    say(`apt-get failed, going on without. Next: ${next}`);
+  const env = { DEBIAN_FRONTEND: "noninteractive" };
+  const apt = (...args) => step(["apt-get", "-qq", ...args], { env, limitMs: LIMIT_MS });
+  await apt("update"); // a fresh image has no package lists; stale ones may still do
+  const { code, expired } = await apt("install", "-y", "--no-install-recommends", ...missing);
+  if (code !== 0) say(`apt-get ${expired ? "took too long" : "failed"}, going on without. Next: ${next}`);
+  return missingPackages(commands);
 }
 
 function onPath(command) {
@@ -111,12 +127,13 @@ const lockPath = at(".ready.lock");
 async function lock() {
   for (let told = false; ; told = true) {
     try {
-      return writeFileSync(lockPath, String(process.pid), { flag: "wx" });
+      writeFileSync(lockPath, String(process.pid), { flag: "wx" });
+      return atEnd(unlock);
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
     }
-    if (!alive(lockPath)) {
-      unlock();
+    if (!alive(ownerOf(lockPath))) {
+      rmSync(lockPath, { force: true });
       continue;
     }
     if (!told) say("waiting for another process that is installing or building");
@@ -124,14 +141,23 @@ async function lock() {
   }
 }
 
-function alive(path) {
+function ownerOf(path) {
   try {
-    return process.kill(Number(readFileSync(path, "utf8")), 0);
+    return Number(readFileSync(path, "utf8"));
   } catch {
-    return false;
+    return 0;
   }
 }
 
+function alive(pid) {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+/** Only one's own: it is called at the end too, when another may have it. */
 function unlock() {
-  rmSync(lockPath, { force: true });
+  if (ownerOf(lockPath) === process.pid) rmSync(lockPath, { force: true });
 }

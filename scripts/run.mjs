@@ -1,12 +1,9 @@
 // `node scripts/run.mjs [file args...]`: makes the clone ready, then runs the file with the right Node.
-import { spawn } from "node:child_process";
 import { ready } from "./ready.mjs";
+import { step } from "./step.mjs";
 
 const node = await ready();
 const args = process.argv.slice(2);
-if (args.length > 0) {
-  const child = spawn(node, args, { stdio: "inherit" });
-  process.on("SIGINT", () => {}); // the terminal sends it to the child too, which decides
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
-  child.on("exit", (code) => process.exit(code ?? 1));
-}
+// What midwatch leaves running is meant to stay, and a bench looks after itself; of a campaign that is broken off nothing may stay.
+const alone = args[0] === "test/soak/run.ts";
+if (args.length > 0) process.exit((await step([node, ...args], { decides: true, alone })).code);

@@ -1,44 +1,121 @@
-// Everything that has to hold before a change may go in. Each step runs even when an earlier one failed.
-import { spawn } from "node:child_process";
-import { needCommands, ready, root, say } from "./ready.mjs";
+// Everything that has to hold before a change may go in; with --quick what needs no more than Node and a C compiler. It says first what it
+// will fetch, runs each step even when an earlier one failed, and says at the end what was skipped and why.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { mayInstallPackages, missingPackages, needCommands, ready, root, say } from "./ready.mjs";
+import { atEnd, step } from "./step.mjs";
 
-needCommands(["gcc", "make", "jq", "strace", "tmux", "valgrind", "chromium"]);
-await ready();
+const MINUTE_MS = 60_000;
+const PACKAGES = ["gcc", "make", "jq", "strace", "tmux", "valgrind", "chromium"];
+/** A few that show the main jobs: start, record, follow, stop with proof, restart, wait, report. */
+const SHOWN = ["cli", "follow", "recording", "restart", "status", "stop", "wait"];
 
 /** Lanes go side by side: what is fetched waits for the network while the others check. What a step prints comes when it ends. */
-const LANES = [
-  [["biome", "ci"], ["tsc", "-b"], ["knip"], ["make", "-s", "-C", "keeper", "check"]],
-  [["node", "scripts/real-clis.mjs"]],
-  [["node", "scripts/nats-server.mjs"]],
+const CHECKS = [
+  { words: ["biome", "ci"], minutes: 5 },
+  { words: ["tsc", "-b"], minutes: 5 },
+  { words: ["knip"], minutes: 5 },
 ];
-const LAST = ["vitest", "run"];
+const FULL = {
+  lanes: [
+    [...CHECKS, { words: ["make", "-s", "-C", "keeper", "check"], minutes: 20 }],
+    [{ words: ["node", "scripts/real-clis.mjs"], minutes: 20 }],
+    [{ words: ["node", "scripts/nats-server.mjs"], minutes: 10 }],
+  ],
+  tests: [["vitest", "run"]],
+};
+const QUICK = {
+  lanes: [CHECKS, [{ words: ["make", "-s", "-C", "keeper", "check-quick"], minutes: 5 }]],
+  tests: [
+    ["vitest", "run", "--project", "unit"],
+    ["vitest", "run", "--project", "integration", ...SHOWN.map((name) => `test/integration/${name}.test.ts`)],
+  ],
+};
 
+const quick = process.argv.includes("--quick");
+const { lanes, tests } = quick ? QUICK : FULL;
+const total = { passed: 0, failed: 0, skipped: 0 };
 const failed = [];
+const skipped = [];
+
+announce();
+if (!quick) {
+  const missing = await needCommands(PACKAGES);
+  if (missing.length > 0)
+    skipped.push(`  what needs ${missing.join(", ")}: not installed. Next: sudo apt-get install ${missing.join(" ")}`);
+}
+await ready({ mayInstall: !quick });
 await Promise.all(
-  LANES.map(async (steps) => {
-    for (const step of steps) await run(step, "pipe");
+  lanes.map(async (steps) => {
+    for (const { words, minutes } of steps) await check(words, minutes);
   }),
 );
-await run(LAST, "inherit");
+for (const words of tests) await runTests(words);
+conclude();
 
-async function run([command, ...args], output) {
-  const name = [command, ...args].join(" ");
+/** Before anything is fetched. */
+function announce() {
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "midwatch");
+  const inCache = (folder) => (existsSync(join(cache, folder)) ? readdirSync(join(cache, folder)) : []);
+  const fresh = existsSync(join(root, "node_modules", ".package-lock.json"))
+    ? "there, brought up to date"
+    : "fetched (about 300 MB)";
+  say(`npm packages into node_modules: ${fresh}`);
+  if (quick) return say("nothing else is installed or fetched");
+  const missing = missingPackages(PACKAGES);
+  const apt = mayInstallPackages()
+    ? "installed with apt-get"
+    : "NOT installed (that needs root), tests that need them are skipped";
+  say(`Debian packages: ${missing.length === 0 ? "all there" : `${missing.join(" ")}: ${apt}`}`);
+  const clis = Object.entries(JSON.parse(readFileSync(join(root, "test/support/real-clis.json"), "utf8")));
+  const wanted = clis
+    .map(([name, { version }]) => `${name}@${version}`)
+    .filter((one) => !inCache("clis").includes(one));
+  const size =
+    wanted.length === 0 ? "all there" : `${wanted.join(" ")}: fetched from npm (all of them are about 1.5 GB)`;
+  say(`agent CLIs in ${join(cache, "clis")}: ${size}`);
+  const servers =
+    inCache("nats").length >= 2 ? "there" : "fetched from the Debian mirror of this machine (about 20 MB)";
+  say(`NATS servers in ${join(cache, "nats")}: ${servers}`);
+  say("npm run test:quick needs none of these");
+}
+
+async function check(words, minutes) {
+  const output = await run(words, minutes, { gather: true });
+  for (const [, reason] of output.matchAll(/^(?:midwatch: )?SKIPPED: (.*)$/gm))
+    skipped.push(`  ${words.join(" ")}: ${reason}`);
+}
+
+async function runTests(words) {
+  const folder = mkdtempSync(join(tmpdir(), "midwatch-result-"));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "result.json");
+  await run(words, 60, { alone: true, show: ["inherit", "inherit"], env: { TEST_RESULT: file } });
+  if (existsSync(file)) {
+    const { list, ...counts } = JSON.parse(readFileSync(file, "utf8"));
+    for (const [name, count] of Object.entries(counts)) total[name] += count;
+    skipped.push(...list);
+  } else total.failed++;
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function run(words, minutes, options) {
+  const name = words.join(" ");
   const startedAt = Date.now();
   say(`${name} ...`);
-  const printed = [];
-  const child = spawn(command, args, { cwd: root, stdio: ["ignore", output, output] });
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (part) => printed.push(part));
-  const status = await new Promise((resolve) => {
-    child.on("error", () => resolve(127));
-    child.on("close", resolve);
-  });
-  process.stderr.write(Buffer.concat(printed));
-  say(`${name}: ${status === 0 ? "ok" : "FAILED"} in ${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
-  if (status !== 0) failed.push(name);
+  const { code, expired, output } = await step(words, { cwd: root, limitMs: minutes * MINUTE_MS, ...options });
+  process.stderr.write(output);
+  const how = expired ? `ENDED, it took more than ${minutes} minutes` : code === 0 ? "ok" : "FAILED";
+  say(`${name}: ${how} in ${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
+  if (code !== 0) failed.push(`${name}${expired ? ` (${how})` : ""}`);
+  if (options.gather) total[code === 0 ? "passed" : "failed"]++;
+  return output;
 }
 
-if (failed.length > 0) {
-  say(`failed: ${failed.join(", ")}`);
-  process.exit(1);
+function conclude() {
+  if (skipped.length > 0) say(["skipped:", ...skipped].join("\n"));
+  if (failed.length > 0) say(`failed: ${failed.join(", ")}`);
+  process.stdout.write(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`);
+  process.exit(failed.length > 0 || total.failed > 0 ? 1 : 0);
 }
-say("all good");

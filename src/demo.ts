@@ -39,27 +39,45 @@ export async function* demo(options: DemoOptions): AsyncGenerator<string> {
   writeFileSync(join(folder, "midwatch.config.json"), JSON.stringify(SETTINGS));
   const workspace = openWorkspace({ workspace: join(folder, ".agent-workspace"), make: true, cwd: folder, env });
   const stage: Stage = { ...options, env, workspace, folder, agents: new Map(), server: undefined };
+  // Whoever reads may go at any `yield`: then only what is in a `finally` is still done.
   try {
     yield* scenes(stage);
-  } catch (error) {
-    if (!options.signal.aborted) throw error;
-  } finally {
-    options.progress("");
-    await stage.server?.kill();
-  }
-  try {
     yield* curtain(stage);
   } finally {
-    const live = (await workspace.list()).filter(({ outcome }) => outcome === null).map(({ agent }) => agent);
-    if (live.length > 0) await workspace.stop(live, { graceMs: 0, reason: "end of the demo" });
-    workspace.close();
-    removeTree(dirname(folder), basename(folder));
+    await leave(stage);
   }
   yield '\nNothing of it is left. Yours: midwatch run "...", then midwatch, logs -f, stop; `midwatch help` lists the rest.';
 }
 
+/** Nothing of it stays: no process, no folder. */
+async function leave({ workspace, server, folder, progress }: Stage): Promise<void> {
+  progress("");
+  try {
+    await server?.kill();
+    const live = (await workspace.list()).filter(({ outcome }) => outcome === null || outcome === "lost");
+    const agents = live.map(({ agent }) => agent);
+    if (agents.length > 0) await workspace.stop(agents, { graceMs: 0, reason: "end of the demo" });
+  } finally {
+    workspace.close();
+    removeTree(dirname(folder), basename(folder));
+  }
+}
+
+/** Up to the end, or to the signal. */
 async function* scenes(stage: Stage): AsyncGenerator<string> {
-  stage.server = await startServer(stage.workspace.root, stage.env, 0);
+  try {
+    yield* allScenes(stage);
+  } catch (error) {
+    if (!stage.signal.aborted) throw error;
+  } finally {
+    stage.progress("");
+    await stage.server?.kill();
+    stage.server = undefined;
+  }
+}
+
+async function* allScenes(stage: Stage): AsyncGenerator<string> {
+  stage.server = await startServer(stage.workspace.root, stage.env, 0, stage.signal);
   if (stage.server === undefined) yield "The dashboard could not be started here; this text tells everything.";
   else {
     yield `Dashboard: ${stage.server.link}`;
@@ -134,7 +152,7 @@ async function* takeOver(stage: Stage): AsyncGenerator<string> {
   await sleep(GOES_ON_MS, undefined, { signal });
   if (server !== undefined) {
     // On the same port: a page that is open goes on by itself.
-    stage.server = await startServer(workspace.root, env, server.port);
+    stage.server = await startServer(workspace.root, env, server.port, signal);
     if (stage.server !== undefined)
       yield `   Another takes over (pid ${stage.server.pid}). Dashboard: ${stage.server.link}`;
   }

@@ -245,9 +245,9 @@ export class Workspace {
     return agent;
   }
 
-  /** A tmux window on an agent in this terminal; returns when it is left. The agent has no part in it. */
-  attach(id: string | undefined): Promise<Window> {
-    return openWindow(this.root, resolveId(this.#context, id), this.#context.env);
+  /** A tmux window on an agent in this terminal; returns when it is left, which the signal does too. The agent has no part in it. */
+  attach(id: string | undefined, signal?: AbortSignal): Promise<Window> {
+    return openWindow(this.root, resolveId(this.#context, id), this.#context.env, signal);
   }
 
   tasks(): TaskFact[] {

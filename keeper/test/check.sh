@@ -360,7 +360,8 @@ case_size() { # the release program only: others carry their tools with them
 mkfifo "$TOP/slots"
 exec 3<>"$TOP/slots"
 i=0; while [ $i -lt "$SLOTS" ]; do echo >&3; i=$((i + 1)); done
-go() { # VARIANT COMMAND TIER CASE, as soon as a slot is free
+go() { # VARIANT COMMAND TIER CASE, as soon as a slot is free; with ONLY those of that variant
+  [ "${ONLY:-$1}" = "$1" ] || return 0
   read -r _ <&3
   (
     VARIANT=$1; WHO="$1 $3 $4"; K=$2; TIER=$3; T=$TOP/$1-$3-$4; RESULTS=$TOP/$1-$3-$4.result; began=$(date +%s)

@@ -18,6 +18,7 @@ export async function startServer(
   workspace: string,
   env: NodeJS.ProcessEnv,
   port: number,
+  signal: AbortSignal,
 ): Promise<Server | undefined> {
   const child = startSelf(["up", "--json", "--port", String(port), "--workspace", workspace], env);
   const ended = once(child, "exit");
@@ -27,8 +28,8 @@ export async function startServer(
   };
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   try {
-    const timeout = AbortSignal.timeout(START_MS);
-    const first = await Promise.race([once(lines, "line", { signal: timeout }), ended]);
+    const given = AbortSignal.any([signal, AbortSignal.timeout(START_MS)]);
+    const first = await Promise.race([once(lines, "line", { signal: given }), ended]);
     lines.on("line", () => {}); // What it tells later has to go somewhere.
     const { link } = JSON.parse(String(first[0])) as { link: string };
     return { link, port: Number(new URL(link).port), pid: child.pid as number, kill };

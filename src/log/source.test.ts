@@ -5,6 +5,7 @@ import { folder } from "../../test/support/folder.ts";
 import { FileSource, isSameFile } from "./source.ts";
 
 const root = process.geteuid?.() === 0;
+if (!root) console.warn("SKIPPED: only root can make a file of somebody else.");
 
 it.skipIf(!root)(
   "a file of somebody else is read too, though only its owner may read it without leaving a trace",

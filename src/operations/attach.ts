@@ -22,7 +22,7 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
     const workspace = workspaceOf(context);
     const { agent, phase } = await workspace.show(asked);
     const windowed = tmux && context.terminal && !context.json && !ENDED_PHASES.includes(phase);
-    const window = windowed ? await workspace.attach(agent) : "absent";
+    const window = windowed ? await workspace.attach(agent, context.signal) : "absent";
     if (window === "absent") {
       if (windowed) context.notice("tmux is not here; following the log instead (Ctrl-C leaves it)");
       const seen = workspace.activities(
@@ -31,9 +31,9 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
         workspace.maskers(),
       );
       if (!context.json) yield* prettyLines(seen);
-      if (context.signal.aborted) return;
-    } else if (window === "failed") context.notice("the window is gone; the agent has no part in that");
-    yield await workspace.show(agent);
+    } else if (window === "failed" && !context.signal.aborted)
+      context.notice("the window is gone; the agent has no part in that");
+    if (!context.signal.aborted) yield await workspace.show(agent);
   },
   render: (shown, options) => ("agent" in shown ? `${shown.agent}  ${state(shown, options)}` : ""),
   next: (shown) =>

@@ -15,12 +15,14 @@ export function windowServer(root: string): string {
   return `midwatch-${createHash("sha256").update(root).digest("hex").slice(0, 12)}`;
 }
 
-/** Opens the agent's window, or the one that is there, in this terminal, and returns when it is left. A session for each agent: two people do not switch each other's view. */
-export function openWindow(root: string, agent: string, env: NodeJS.ProcessEnv): Promise<Window> {
+/** Opens the agent's window, or the one that is there, in this terminal, and returns when it is left; the signal leaves it. A session for each agent: two people do not switch each other's view. */
+export function openWindow(root: string, agent: string, env: NodeJS.ProcessEnv, signal?: AbortSignal): Promise<Window> {
   const show = selfCommand(["logs", "-f", "--pretty", "--workspace", root, agent]);
   // The command as separate words: tmux executes it itself, no shell reads it.
   const args = ["-L", windowServer(root), "-f", "/dev/null", "new-session", "-A", "-s", agent, "-n", agent, ...show];
   const tmux = spawn("tmux", args, { env: ownTerminal(env), stdio: "inherit" });
+  const leave = (): void => void tmux.kill("SIGHUP");
+  signal?.addEventListener("abort", leave, { once: true });
   return new Promise((resolve) => {
     tmux.once("error", () => resolve("absent"));
     tmux.once("exit", (code) => resolve(code === 0 ? "closed" : "failed"));

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "../support/patience.ts";
 import { playScene } from "../support/scene/scene.ts";
 import { findings, noBrowser, Stage } from "./stage.ts";
 
@@ -18,7 +19,7 @@ describe.skipIf(noBrowser)("the page with many agents", () => {
     const agents = await stage.lab.workspace.list();
     lead = agents.find(({ agent }) => agent.startsWith("lead-"))?.agent ?? "";
     suite = agents.find(({ agent }) => agent.startsWith("suite-"))?.agent ?? "";
-    await page.getByText(/agents need you/).waitFor({ timeout: 40_000 });
+    await page.getByText(/agents need you/).waitFor({ timeout: patient(40_000) });
   });
   afterAll(() => stage.close());
 

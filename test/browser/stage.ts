@@ -4,13 +4,13 @@ import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expect } from "vitest";
 import { CHROMIUM, openBrowser } from "../support/browser.ts";
+import { patient } from "../support/patience.ts";
 import { serveScene } from "../support/scene/scene.ts";
 import { Lab } from "../support/workspace.ts";
 
 /** Tests are skipped, and say so, where there is no browser. */
 export const noBrowser: boolean = CHROMIUM === "";
-if (noBrowser)
-  process.stderr.write("SKIPPED: no Chromium here. Next: apt-get install chromium, or MIDWATCH_CHROMIUM\n");
+if (noBrowser) console.warn("SKIPPED: no Chromium here. Next: apt-get install chromium, or MIDWATCH_CHROMIUM");
 
 export class Stage {
   readonly lab: Lab = new Lab();
@@ -51,7 +51,7 @@ export class Stage {
     const context = await this.#browser.newContext({ viewport: size, reducedMotion: "reduce" });
     this.#contexts.push(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(patient(20_000));
     page.on("dialog", (dialog) => {
       this.trouble.push(`dialog: ${dialog.message()}`);
       void dialog.dismiss();

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { patient } from "../support/patience.ts";
 import { placeActor } from "../support/scene/scene.ts";
 import { noBrowser, Stage } from "./stage.ts";
 
@@ -51,7 +52,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
     const last = Math.max(...(await numbers(page)));
     const known = async (): Promise<number> =>
       Number.parseInt((await page.locator(".log-bar .size").innerText()).replaceAll(",", ""), 10);
-    await expect.poll(known, { timeout: 20_000 }).toBeGreaterThan(last + 10);
+    await expect.poll(known, { timeout: patient(20_000) }).toBeGreaterThan(last + 10);
     await page.getByRole("button", { name: "Follow" }).first().click();
     await page.getByText(`step ${last + 20} of the walk`, { exact: true }).waitFor();
     const seen = await numbers(page);
@@ -75,7 +76,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
     await workspace.run({ driver: "claude", name: "hunter", prompt: "Fix the flaky upload test.", permission: "edit" });
     await stage.to(page, "#/");
     const card = page.locator(".need", { hasText: "hunter" });
-    await card.getByText("blocked: repeat").waitFor({ timeout: 40_000 });
+    await card.getByText("blocked: repeat").waitFor({ timeout: patient(40_000) });
     await page.getByRole("heading", { name: /1 agent needs you/ }).waitFor();
     await card.locator("a.quote").click();
     await page.locator(".line-row.target").waitFor();
@@ -161,16 +162,16 @@ describe.skipIf(noBrowser)("the whole walk", () => {
     const { agent } = await stage.lab.sh(script);
     await stage.to(page, `#/agents/${agent}`);
     const last = async (): Promise<number> => Math.max(0, ...(await numbers(page)));
-    await expect.poll(last, { timeout: 30_000 }).toBeGreaterThan(5);
+    await expect.poll(last, { timeout: patient(30_000) }).toBeGreaterThan(5);
     await stage.kill();
     await page.getByText("The server does not answer.").waitFor();
     await stage.serve();
     // It tries by itself; a person who knows better need not wait.
     await page.getByRole("button", { name: "Now" }).click();
-    await page.getByText("The server does not answer.").waitFor({ state: "detached", timeout: 30_000 });
+    await page.getByText("The server does not answer.").waitFor({ state: "detached", timeout: patient(30_000) });
     // Of many lines at once only the last are shown, so a certain one may never be.
     const now = await last();
-    await expect.poll(last, { timeout: 30_000 }).toBeGreaterThan(now + 30);
+    await expect.poll(last, { timeout: patient(30_000) }).toBeGreaterThan(now + 30);
     const rows = await page
       .locator(".line-row")
       .evaluateAll((all) =>

@@ -77,7 +77,7 @@ export function engineContract(name: string, open: () => Opened): void {
       for (const actor of writers) expect(contents(read.filter((one) => one.event.actor === actor))).toEqual(expected);
     });
 
-    it("follows until it is told to end", { timeout: 20_000 }, async () => {
+    it("follows until it is told to end", async () => {
       const { engine, another } = open();
       await engine.append([event("1")]);
       const ending = new AbortController();

@@ -34,7 +34,7 @@ describe.skipIf(!hasNats("current"))("three NATS servers", () => {
       "the hub is up",
     );
     await engine.close();
-  }, 90_000);
+  });
   afterAll(() => hub?.[Symbol.asyncDispose]());
 
   engineContract("nats", () => {

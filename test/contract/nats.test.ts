@@ -7,6 +7,7 @@ import { ELECTION } from "../../src/journal/term.ts";
 import { NatsEngine } from "../../src/nats/engine.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { NatsServer } from "../support/nats-server.ts";
+import { patient } from "../support/patience.ts";
 import { engineContract, event } from "./engine.ts";
 
 describe.skipIf(!hasNats("current"))("NATS JetStream", () => {
@@ -104,7 +105,7 @@ describe.skipIf(!hasNats("current"))("NATS JetStream", () => {
             () => true,
             () => false,
           ),
-        { timeout: 15_000 },
+        { timeout: patient(15_000) },
       )
       .toBe(true);
     const read: string[] = [];

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ListRecord, Report, ShowRecord } from "../../src/core/types.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { expectSettled, lookLater } from "../support/settled.ts";
 import { STEPS, standing } from "../support/standing.ts";
 import { CLI, type Ended, ended, type Lab, supportFile, until } from "../support/workspace.ts";
@@ -20,7 +21,7 @@ function midwatch(at: Lab, jumps: readonly number[], args: readonly string[], ke
     cwd: at.folder,
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 30_000,
+    timeout: patient(30_000),
     killSignal: "SIGKILL",
   });
   return ended(child);
@@ -59,7 +60,7 @@ describe.each(STEPS.filter((step) => step !== "answered"))("a launcher at %s", (
 
 it("R-004.2: the clocks of caller and keeper are set all the time: start, list, stop with grace and restart are right", async () => {
   const source = fileURLToPath(new URL("../../keeper", import.meta.url));
-  execFileSync("make", ["-s", "-C", source, "build/clock"], { timeout: 120_000 });
+  execFileSync("make", ["-s", "-C", source, "build/clock"], { timeout: patient(120_000) });
   const at = lab();
   const jumps = [0, HOUR, -24 * HOUR, 24 * HOUR, -HOUR];
   const call = (...args: string[]): Promise<Ended> => midwatch(at, jumps, args, `${source}/build/clock`);

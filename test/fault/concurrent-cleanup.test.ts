@@ -7,6 +7,7 @@ import type { RunRecord } from "../../src/fleet.ts";
 import { leases } from "../../src/process/keeper.ts";
 import { counts, told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 /** The same for whoever asks, but for how long it took and who was first. */
@@ -91,7 +92,7 @@ it("R-004.6, R-000.38: stops, purges, archives and reaps that race restarts over
     if ((await at.workspace.show(record.agent)).run === run) await at.workspace.restart(record.agent);
     const { run: newest, phase } = await at.workspace.show(record.agent);
     expect(newest).toBe(run + 1);
-    if (phase !== "running") await at.workspace.wait([record.agent], { timeoutMs: 10_000 });
+    if (phase !== "running") await at.workspace.wait([record.agent], { timeoutMs: patient(10_000) });
     for (let earlier = 1; earlier <= run; earlier++) {
       const log = (await at.raw(record.agent, { run: earlier })).toString();
       expect(["", `run ${earlier}\n`]).toContain(log);

@@ -11,6 +11,7 @@ import { openWorkspace, type Workspace } from "../../src/fleet.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 const database = (at: Lab): string => join(at.root, "midwatch.db");
@@ -26,7 +27,7 @@ describe("a process stands still inside a write transaction", () => {
   const timed = async <T>(act: Promise<T>): Promise<T> => {
     const begun = performance.now();
     const result = await act;
-    expect(performance.now() - begun).toBeLessThan(10_000); // The holder stands still for good: whoever waits for it never comes back.
+    expect(performance.now() - begun).toBeLessThan(patient(10_000)); // The holder stands still for good: whoever waits for it never comes back.
     return result;
   };
 
@@ -133,7 +134,7 @@ async function everyState(at: Lab): Promise<void> {
   await workspace.restart(stopped);
   for (const agent of [lost, gone]) await kill9(keeperOf(at, { task, agent: parseAgentId(agent), run: 1 }));
   process.kill((await workspace.show(gone)).runs[0]?.pid ?? 0, "SIGKILL");
-  await workspace.wait([gone], { timeoutMs: 10_000 });
+  await workspace.wait([gone], { timeoutMs: patient(10_000) });
 }
 
 it("a registry of a newer midwatch: run is refused, but ls, show, logs and stop do their work", async () => {

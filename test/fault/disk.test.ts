@@ -17,6 +17,7 @@ import type { DoneFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
 import { openWorkspace, type Workspace } from "../../src/fleet.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { rawLog, until, workspaceIn } from "../support/run.ts";
 import { mayMount, remount, tmpfs } from "../support/tmpfs.ts";
 
@@ -93,7 +94,7 @@ describe.runIf(mayMount)("a small disk", () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(statSync(held.log).size).toBe(standing);
       rmSync(join(disk, "filler"));
-      const [ended] = await workspace.wait([agent], { timeoutMs: 30_000 });
+      const [ended] = await workspace.wait([agent], { timeoutMs: patient(30_000) });
       expect(ended).toMatchObject({ outcome: "completed", hold: null });
       expect((await rawLog(workspace, agent)).equals(Buffer.from(numbers(8_000_000)))).toBe(true);
       const events = linesOf(join(workspace.root, "events.log")).map((line) => JSON.parse(line).type);
@@ -114,7 +115,7 @@ describe.runIf(mayMount)("a small disk", () => {
   it("R-000.12: disk_policy stop ends the agent in order, outcome limit, the file stays valid", async () => {
     const workspace = workspaceIn(tmpfs("size=80m"), { ...SMALL, disk_policy: "stop" });
     const { agent } = await workspace.run({ argv: ["seq", "-f", '{"a":%.0f}', "100000000"] });
-    const [ended] = await workspace.wait([agent], { timeoutMs: 20_000 });
+    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended?.outcome).toBe("limit");
     const log = await rawLog(workspace, agent);
     const whole = log.subarray(0, log.lastIndexOf(10) + 1).toString();
@@ -132,7 +133,7 @@ describe.runIf(mayMount)("a small disk", () => {
     fill(join(disk, "filler"), 64 * MIB);
     // A name costs nothing on a full tmpfs; the agent sees it and ends.
     closeSync(openSync(join(disk, "go"), "w"));
-    const [ended] = await workspace.wait([agent], { timeoutMs: 20_000 });
+    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended).toMatchObject({ exit: { code: 7 }, outcome: "failed" });
     rmSync(join(disk, "filler"));
   });
@@ -153,7 +154,7 @@ describe.runIf(mayMount)("a small disk", () => {
     }
     await expect(workspace.run({ argv: ["true"] })).rejects.toMatchObject({ code: expect.stringMatching(/DISK_/) });
     rmSync(join(disk, "go"));
-    const [ended] = await workspace.wait([agent], { timeoutMs: 20_000 });
+    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended?.exit.code).toBe(5);
   });
 
@@ -183,7 +184,7 @@ describe("output and folders", () => {
   it("R-000.13: the output limit ends the run, outcome limit", async () => {
     const workspace = workspaceIn(folder(), { output_limit: "1M", grace: "500ms" });
     const { agent } = await workspace.run({ argv: ["yes"] });
-    const [ended] = await workspace.wait([agent], { timeoutMs: 20_000 });
+    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended).toMatchObject({ outcome: "limit", phase: "drained" });
   });
 

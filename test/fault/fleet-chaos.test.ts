@@ -2,10 +2,11 @@
 import { expect, it } from "vitest";
 import { inProcess } from "../soak/in-process.ts";
 import { hasNats } from "../support/nats-program.ts";
+import { patient } from "../support/patience.ts";
 
 it.skipIf(!hasNats("current"))(
   "R-003.11, R-003.15: a fleet under a minute of faults: nothing acknowledged is lost or there twice, no line of a deposed leader",
-  { timeout: 400_000 },
+  { timeout: patient(400_000) },
   async () => {
     const { failures, figures } = await inProcess("fleetChaos", 60, 1);
     console.log("faults of a fleet", figures);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
@@ -10,16 +10,7 @@ import { preflight } from "../../src/disk/free-space.ts";
 import { replace } from "../../src/disk/replace.ts";
 import { findOrMakeWorkspace } from "../../src/disk/workspace.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { folder } from "../support/folder.ts";
-
-/** A small file system of its own; only root can make one. */
-function small(options: string): string {
-  const at = join(folder(), "disk");
-  mkdirSync(at);
-  execFileSync("/bin/mount", ["-t", "tmpfs", "-o", options, "midwatch-test", at]);
-  onTestFinished(() => void execFileSync("/bin/umount", ["-l", at]));
-  return at;
-}
+import { mayMount, tmpfs } from "../support/tmpfs.ts";
 
 /** Takes all room but what `ballast` gives back when it is removed. */
 function fill(disk: string, ballastBytes: number): string {
@@ -43,9 +34,9 @@ function parsed(path: string): unknown[] {
   });
 }
 
-describe.skipIf(process.getuid?.() !== 0)("a full disk", () => {
+describe.skipIf(!mayMount)("a full disk", () => {
   it("R-000.4, R-000.41: an append says DISK_FULL, keeps every whole record, and goes on when there is room", () => {
-    const disk = small("size=256k");
+    const disk = tmpfs("size=256k");
     const path = join(disk, "events.log");
     const ballast = fill(disk, 64 * 1024);
     unlinkSync(ballast);
@@ -62,7 +53,7 @@ describe.skipIf(process.getuid?.() !== 0)("a full disk", () => {
   });
 
   it("a fact that cannot be written leaves the old one", () => {
-    const disk = small("size=128k");
+    const disk = tmpfs("size=128k");
     const path = join(disk, "fact.json");
     replace(path, '"old"');
     fill(disk, 4096);
@@ -73,7 +64,7 @@ describe.skipIf(process.getuid?.() !== 0)("a full disk", () => {
   });
 
   it("the registry says so too and is sound afterwards", () => {
-    const disk = small("size=512k");
+    const disk = tmpfs("size=512k");
     const registry = Registry.open(join(disk, "midwatch.db"));
     onTestFinished(() => registry.close());
     fill(disk, 4096);
@@ -88,16 +79,16 @@ describe.skipIf(process.getuid?.() !== 0)("a full disk", () => {
 
   it("R-000.11: a start is refused when there is too little room, or too few inodes", () => {
     const low = { code: "DISK_LOW", exitCode: 5, hint: expect.any(String) };
-    expect(() => preflight(small("size=50m"), loadConfig())).toThrow(expect.objectContaining(low));
-    const few = () => preflight(small("size=600m,nr_inodes=40"), loadConfig());
+    expect(() => preflight(tmpfs("size=50m"), loadConfig())).toThrow(expect.objectContaining(low));
+    const few = () => preflight(tmpfs("size=600m,nr_inodes=40"), loadConfig());
     expect(few).toThrow(expect.objectContaining({ ...low, message: expect.stringContaining("inodes") }));
-    expect(preflight(small("size=300m"), loadConfig()).state).toBe("warning");
+    expect(preflight(tmpfs("size=300m"), loadConfig()).state).toBe("warning");
   });
 });
 
-describe.skipIf(process.getuid?.() !== 0)("a read-only disk", () => {
+describe.skipIf(!mayMount)("a read-only disk", () => {
   it("R-000.26, R-000.32: is found by a write test before anything is started, and the error says what to do", () => {
-    const disk = small("size=1m");
+    const disk = tmpfs("size=1m");
     const root = findOrMakeWorkspace({ env: {}, cwd: disk });
     execFileSync("/bin/mount", ["-o", "remount,ro", disk]);
     const error = { code: "NOT_WRITABLE", exitCode: 5, hint: expect.stringContaining("--fallback-dir") };

@@ -9,6 +9,7 @@ import { checkIndex, readIndex } from "../support/index-check.ts";
 import { adopterOf, identify, keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { output } from "../support/output.ts";
+import { patient } from "../support/patience.ts";
 import { mayMount, tmpfs } from "../support/tmpfs.ts";
 import { type Lab, lives, processesWith, supportFile, text, until } from "../support/workspace.ts";
 
@@ -106,7 +107,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const at = lab({ tier });
     const record = await at.sh('trap "" INT TERM; echo ready; while :; do sleep 0.1; done');
     await until(() => statSync(record.log).size > 0);
-    const stopping = at.workspace.stop([record.agent], { graceMs: 1500 });
+    const stopping = at.workspace.stop([record.agent], { graceMs: patient(1500) });
     await until(() => existsSync(join(at.runDir(record), "stop.json")));
     await kill9(keeperOf(at, record));
     const [report] = await stopping;
@@ -153,7 +154,7 @@ it("R-004.5: whoever asked for a stop is killed -9 at once: the keeper ends the 
   const caller = at.node(supportFile("../../src/doors/cli/main.ts"), "stop", "--workspace", at.root, record.agent);
   await until(() => existsSync(join(at.runDir(record), "stop.json")));
   caller.kill("SIGKILL");
-  const [over] = await at.workspace.wait([record.agent], { timeoutMs: 10_000 });
+  const [over] = await at.workspace.wait([record.agent], { timeoutMs: patient(10_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "stopped", exit: { signal: "SIGKILL" } });
 });
 
@@ -180,7 +181,7 @@ describe.runIf(mayMount).each(TIERS)("the keeper is killed -9 while the run is h
     await at.workspace.wait([agent], { timeoutMs: 500 });
     expect(statSync(log).size).toBe(size);
     rmSync(filler);
-    const [over] = await at.workspace.wait([agent], { timeoutMs: 20_000 });
+    const [over] = await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
     expect(over).toMatchObject({ phase: "drained", outcome: "lost", hold: null });
     expect((await at.raw(agent)).equals(output(3, 15 * MIB))).toBe(true);
   });

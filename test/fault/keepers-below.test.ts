@@ -6,6 +6,7 @@ import type { DoneFact, ListRecord } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, type Lab, text, until } from "../support/workspace.ts";
 
 const LINES = 30;
@@ -40,7 +41,7 @@ async function family(
 }
 
 async function expectWhole(at: Lab, { a, b }: { a: RunRecord; b: RunRecord }): Promise<void> {
-  const [over] = await at.workspace.wait([b.agent], { timeoutMs: 20_000 });
+  const [over] = await at.workspace.wait([b.agent], { timeoutMs: patient(20_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 6, signal: null }, parent: a.agent });
   expect((await at.raw(b.agent)).toString()).toBe(numbers);
   const environment = readFileSync(join(at.folder, "child-env"), "utf8");
@@ -58,7 +59,7 @@ const COMBINATIONS: [Tier, Tier][] = [
 
 async function parentEnds(at: Lab, childTier: Tier): Promise<void> {
   const both = await family(at, childTier, "sleep 300 & exit 3");
-  const [over] = await at.workspace.wait([both.a.agent], { timeoutMs: 10_000 });
+  const [over] = await at.workspace.wait([both.a.agent], { timeoutMs: patient(10_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 3 } });
   expect(at.fact<DoneFact>(both.a, "done.json")).toMatchObject({
     verified: true,
@@ -115,7 +116,7 @@ it.each(["auto", "subreaper"] as const)("stop --tree ends an agent and those it 
 describe("limits", () => {
   async function printed(at: Lab, workspace: Workspace, script: string): Promise<string[]> {
     const { agent } = await workspace.run({ argv: ["sh", "-c", script] });
-    await workspace.wait([agent], { timeoutMs: 20_000 });
+    await workspace.wait([agent], { timeoutMs: patient(20_000) });
     return (await at.raw(agent)).toString().trim().split("\n");
   }
   const CHILD_RUN = `"$NODE" "$CLI" run --json`;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { mayMount, tmpfs } from "../support/tmpfs.ts";
 import { CLI, ended, supportFile, until } from "../support/workspace.ts";
 
@@ -35,7 +36,7 @@ it.skipIf(!mayMount)(
     await until(() => {
       fill();
       return told.includes("Trying again after 1, 2 and 4 s");
-    }, 30_000);
+    });
     console.log(`told after ${Math.round(performance.now() - begun)} ms`);
     await until(() => told.includes("offline"), 30_000);
     console.log(`offline after ${Math.round(performance.now() - begun)} ms`);
@@ -56,7 +57,7 @@ it("without working hard links nobody leads: a clear error and exit 5", async ()
   const child = spawn(process.execPath, ["--import", preload, CLI, "up", "--json", "--workspace", at.root], {
     cwd: at.folder,
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 30_000,
+    timeout: patient(30_000),
     killSignal: "SIGKILL",
   });
   const { code, stderr } = await ended(child);

@@ -1,6 +1,6 @@
 // Leaders that crash, hang, wake up again and get their clocks set; lines that are forged. Times are printed, not judged.
 import { spawn } from "node:child_process";
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
@@ -12,7 +12,8 @@ import type { Leadership } from "../../src/journal/leader.ts";
 import { leaderStops } from "../soak/leader-stops.ts";
 import { clockOf } from "../support/clock.ts";
 import { lab } from "../support/lab.ts";
-import { CLI, type Lab, supportFile, until } from "../support/workspace.ts";
+import { patient } from "../support/patience.ts";
+import { CLI, type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 const HOUR = 3_600_000;
 
@@ -51,8 +52,9 @@ async function leader(
 it.each(["SIGKILL", "SIGSTOP"] as const)(
   "R-003.10, R-003.11: `midwatch up` gets %s: the one that stood by leads, and queued agents go on",
   async (signal) => {
-    const at = lab({ leader_ttl: "2s" });
-    const flags = ["--leader-ttl", "2s", "--max-running", "1"];
+    const ttl = `${patient(2000)}ms`; // A leader that gets no turn for so long has lost its lease, and rightly.
+    const at = lab({ leader_ttl: ttl });
+    const flags = ["--leader-ttl", ttl, "--max-running", "1"];
     const first = up(at, ...flags);
     await leader(at, first.child.pid);
     const second = up(at, ...flags);
@@ -63,7 +65,7 @@ it.each(["SIGKILL", "SIGSTOP"] as const)(
     const begun = performance.now();
     first.child.kill(signal);
     await leader(at, second.child.pid);
-    console.log(`${signal}: followed after ${Math.round(performance.now() - begun)} ms, ttl 2000 ms`);
+    console.log(`${signal}: followed after ${Math.round(performance.now() - begun)} ms, ttl ${ttl}`);
     const { alive, leader: now } = await at.workspace.health();
     expect(now).toMatchObject({ state: "held", term: 2, pid: second.child.pid });
     const left = alive.find(({ pid }) => pid === first.child.pid);
@@ -90,12 +92,12 @@ it("R-003.11: a process that stands still while it renders the snapshot does not
 
 it("R-003.11: `midwatch up` that is told to end gives the lease back, and the other follows", async () => {
   const at = lab();
-  const first = up(at);
+  const first = up(at, "--leader-ttl", "1h"); // It cannot be waited for.
   await leader(at, first.child.pid);
-  const second = up(at);
+  const second = up(at, "--leader-ttl", "1h");
   await until(async () => (await at.workspace.health()).alive.length === 2);
   first.child.kill("SIGINT");
-  await leader(at, second.child.pid, "held", 8000); // Less than the 10 s of the lease.
+  await leader(at, second.child.pid);
   second.child.kill("SIGTERM");
   await leader(at, second.child.pid, "resigned");
 });
@@ -121,7 +123,7 @@ it("R-003.11: a forged election in events.log changes nothing: not the leader, n
     );
   const plain = { interaction: 1, actor: "shell", type: "note", content: "hello", timestamp: new Date().toISOString() };
   appendFileSync(join(at.root, "events.log"), `${JSON.stringify(plain)}\n`);
-  await sleep(1500);
+  await until(() => text(join(at.root, "communication.md")).includes("hello"));
   const seen: string[] = [];
   for await (const { event } of at.workspace.events()) seen.push(event.actor);
   expect(seen).not.toContain("forger");
@@ -130,7 +132,7 @@ it("R-003.11: a forged election in events.log changes nothing: not the leader, n
   expect((await at.workspace.health()).elections.map(({ term }) => term)).toEqual([1]);
   const { stdout } = await at.cli("events", "--json");
   expect(stdout).not.toContain("forger");
-  expect(readFileSync(join(at.root, "communication.md"), "utf8")).not.toMatch(/obey/);
+  expect(text(join(at.root, "communication.md"))).not.toMatch(/obey/);
 });
 
 it("R-003.10: wall clocks of leader and followers are set by an hour and a day: no election, nothing stale", async () => {
@@ -138,10 +140,14 @@ it("R-003.10: wall clocks of leader and followers are set by an hour and a day: 
   const jumps = [0, HOUR, -HOUR, 24 * HOUR, -24 * HOUR];
   const workers = ["a", "b", "c"].map((name) => {
     const clock = clockOf(at.folder, name, jumps);
-    const child = spawn(process.execPath, [...clock.execArgv, supportFile("leader-worker.ts"), at.root, "2000"], {
-      env: { ...process.env, ...clock.env },
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
-    });
+    const child = spawn(
+      process.execPath,
+      [...clock.execArgv, supportFile("leader-worker.ts"), at.root, String(patient(2000))],
+      {
+        env: { ...process.env, ...clock.env },
+        stdio: ["ignore", "ignore", "inherit", "ipc"],
+      },
+    );
     onTestFinished(() => void child.kill("SIGKILL"));
     return { clock, child };
   });

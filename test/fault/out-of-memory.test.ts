@@ -5,6 +5,7 @@ import type { Tier } from "../../src/core/intent.ts";
 import { keeperOf } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { type LimitedGroup, limitedGroup } from "../support/limited-cgroup.ts";
+import { patient } from "../support/patience.ts";
 import { type Lab, lives, text, until } from "../support/workspace.ts";
 
 const LIMIT = 48 << 20;
@@ -19,7 +20,7 @@ const eater = (at: Lab): string =>
 describe.skipIf(probe === undefined).each(["auto", "subreaper"] as Tier[])("out of memory (tier %s)", (tier) => {
   function limited(): LimitedGroup {
     const group = limitedGroup("memory", LIMIT) as LimitedGroup;
-    onTestFinished(() => group.end(), 20_000); // Before the lab's own end, which comes last: what is in it has ended by then.
+    onTestFinished(() => group.end(), patient(20_000)); // Before the lab's own end, which comes last: what is in it has ended by then.
     return group;
   }
 
@@ -30,7 +31,7 @@ describe.skipIf(probe === undefined).each(["auto", "subreaper"] as Tier[])("out 
     await until(() => text(record.log).endsWith("5000\n"));
     writeFileSync(group.procs, String(record.pid));
     writeFileSync(join(at.folder, "go"), "");
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: 60_000 });
+    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
     expect(shown).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: null, signal: "SIGKILL" } });
     expect((await at.raw(record.agent)).toString().split("\n").slice(-3)).toEqual(["5000", "now", ""]);
     expect(await at.workspace.verify(record.agent)).toMatchObject({ ok: true, lines: 5001, index: "ok" });
@@ -46,7 +47,7 @@ describe.skipIf(probe === undefined).each(["auto", "subreaper"] as Tier[])("out 
     expect(score(keeper.pid)).toBeLessThan(score(record.pid as number));
     for (const pid of [keeper.pid, record.pid]) writeFileSync(group.procs, String(pid));
     writeFileSync(join(at.folder, "go"), "");
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: 60_000 });
+    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
     expect(shown).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: null, signal: "SIGKILL" } });
     // By the first keeper, not by one that took over: an adopter could not know the signal, and there is none.
     expect(at.fact(record, "adopt.json")).toBeUndefined();

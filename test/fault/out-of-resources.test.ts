@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { lab } from "../support/lab.ts";
 import { type LimitedGroup, limitedGroup } from "../support/limited-cgroup.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 
 type Caller = (most: number, ...args: string[]) => { status: number | null; stdout: string; stderr: string };
@@ -26,7 +27,7 @@ const withPrefix =
     return spawnSync(command, rest, {
       cwd: at.folder,
       encoding: "utf8",
-      timeout: args[0] === "version" ? 5000 : 30_000,
+      timeout: patient(args[0] === "version" ? 5000 : 30_000),
       killSignal: "SIGKILL",
     });
   };
@@ -69,7 +70,7 @@ async function endAll(at: Lab): Promise<void> {
 }
 
 // Every call is a start of Node, which takes seconds on a loaded machine.
-describe("a caller that is out of", { timeout: 300_000 }, () => {
+describe("a caller that is out of", { timeout: patient(300_000) }, () => {
   const prlimit = spawnSync("prlimit", ["--version"]).status === 0;
   if (!prlimit) console.warn("SKIPPED: out of descriptors: there is no prlimit.");
 
@@ -86,7 +87,7 @@ describe("a caller that is out of", { timeout: 300_000 }, () => {
   it("R-004.8: processes says so, and a later stop works", async ({ skip }) => {
     const group = limitedGroup("pids", 100) as LimitedGroup;
     if (group === undefined) return skip();
-    onTestFinished(() => group.end(), 20_000);
+    onTestFinished(() => group.end(), patient(20_000));
     const at = lab();
     const call = withPrefix(at, (most) => {
       group.limit(most);

@@ -8,6 +8,7 @@ import { MidwatchError } from "../../src/core/errors.ts";
 import { linkMove, makeFolder, removeFile, removeTree } from "../../src/disk/inside.ts";
 import { pathAttacks } from "../soak/path-attacks.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 
 const ATTEMPTS = 500;
 const FLIPPER = fileURLToPath(new URL("../support/flip.ts", import.meta.url));
@@ -77,11 +78,15 @@ it("R-004.13: removing trees while a folder in them is swapped for a link hits n
 });
 
 // Another seed every day; `npm run soak` does ten thousand. A failure names the seed.
-it("R-004.13: links, swaps, hard links, FIFOs and paths in facts lead stop, archive, restore, prune and reap nowhere (500 rounds)", async () => {
-  const { failures, figures, seed } = await pathAttacks(500, Math.floor(Date.now() / 86_400_000));
-  console.log("path attacks", figures);
-  expect(failures, `seed ${seed}`).toEqual([]);
-}, 600_000);
+it(
+  "R-004.13: links, swaps, hard links, FIFOs and paths in facts lead stop, archive, restore, prune and reap nowhere (500 rounds)",
+  async () => {
+    const { failures, figures, seed } = await pathAttacks(500, Math.floor(Date.now() / 86_400_000));
+    console.log("path attacks", figures);
+    expect(failures, `seed ${seed}`).toEqual([]);
+  },
+  patient(600_000),
+);
 
 function makeTree(root: string, outside: string): void {
   try {

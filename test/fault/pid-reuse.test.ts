@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { pidReuse, pidReuseNeeds } from "../soak/pid-reuse.ts";
 
 const missing = pidReuseNeeds();
-if (missing !== undefined) console.log(`skipped: pid reuse: ${missing}`);
+if (missing !== undefined) console.warn(`SKIPPED: pid reuse: ${missing}`);
 
 // Another seed every day; `npm run soak` does a thousand.
 it.skipIf(missing !== undefined)(

@@ -10,9 +10,10 @@ import { folder } from "../support/folder.ts";
 import { GitServer } from "../support/git-server.ts";
 import { fileOf } from "../support/journal.ts";
 import { Machine } from "../support/machine.ts";
+import { patient } from "../support/patience.ts";
 
 const git = (...args: string[]): string =>
-  execFileSync("git", args, { encoding: "utf8", stdio: "pipe", timeout: 30_000 });
+  execFileSync("git", args, { encoding: "utf8", stdio: "pipe", timeout: patient(30_000) });
 
 function machine(at = folder()): Machine {
   const made = new Machine(at);
@@ -57,7 +58,7 @@ it("R-003.16, R-003.15: wrong credentials stop sync at once with a clear message
   const home = join(here.root, "..");
   writeFileSync(join(home, ".git-credentials"), `http://me:right@${host}\n`);
   writeFileSync(join(home, ".gitconfig"), "[credential]\n\thelper = store\n");
-  await expect.poll(() => again.isDue(), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => again.isDue(), { timeout: patient(10_000) }).toBe(true);
   expect(await again.sync()).toMatchObject({ state: "ok", fault: null, synced: 2, waiting: 0 });
 });
 

@@ -11,6 +11,7 @@ import { makeEvent } from "../../src/journal/event.ts";
 import { fastAlerts } from "../support/alerts.ts";
 import { midwatch } from "../support/cli.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { type Answer, eventsIn, type Received, Receiver } from "../support/receiver.ts";
 import { CLI, type Lab, text, until } from "../support/workspace.ts";
 
@@ -107,7 +108,7 @@ it("R-003.22: up tells webhooks, chats and commands of errors and ended agents, 
     Object.values(await status(at)).every(({ state, waiting }) => state === "ok" && waiting === 0),
   );
   expect(await at.open().health()).toMatchObject({ alerts: { routes: 3, failing: [], waiting: 0, dead: 0 } });
-}, 60_000);
+});
 
 describe("a receiver", () => {
   const SECRET = "TEST_ANSWER_SECRET";
@@ -135,7 +136,7 @@ describe("a receiver", () => {
         { to: "webhook", url: hooks.url(path), secret: { env: SECRET }, private: true },
       ]),
     );
-    const alerts = fastAlerts(at.root, { routes }, undefined, { timeoutMs: 1500 });
+    const alerts = fastAlerts(at.root, { routes }, undefined, { timeoutMs: patient(1500) });
     onTestFinished(() => alerts.close());
     await alerts.round();
     for (let i = 0; i < 3; i++) await error(at, `number ${i}`);
@@ -146,7 +147,7 @@ describe("a receiver", () => {
     await until(async () => {
       await alerts.round();
       return hooks.received.length >= 12 && (await settled());
-    }, 20_000);
+    });
     const found = Object.fromEntries((await configured.alertStatus()).map((one) => [one.route, one]));
     for (const path of ["/ok", "/429-after", "/429", "/500", "/hang"]) {
       const got = hooks.at(path);
@@ -187,7 +188,7 @@ describe("a receiver", () => {
     // What failed became no event: nothing that could alert again.
     const events = text(join(at.root, "events.log")).split("\n").filter(Boolean);
     expect(events).toHaveLength(5);
-  }, 60_000);
+  });
 
   it("R-003.22: in a private network is refused, by the address that would be connected to, and is not connected to", async () => {
     const hooks = await receiver();
@@ -242,7 +243,7 @@ describe("a receiver", () => {
     up.kill("SIGINT");
     expect(await gone).toBe(130);
     expect(await status(at)).toMatchObject({ hangs: { waiting: 2 }, works: { waiting: 0, delivered: 2 } });
-  }, 60_000);
+  });
 });
 
 it("R-003.22: a configuration that cannot work is refused at the start, by alert test and by doctor", async () => {

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { main } from "../../src/doors/cli/main.ts";
 import { operations } from "../../src/operations/index.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 
 const RUNS = 4000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -95,11 +96,11 @@ it("R-004.19: whatever is typed, the answer is ours and not a fault of midwatch"
         },
       });
       const env = { ...process.env, HOME: at.folder, MIDWATCH_GRACE: "0s" };
-      const io = { stdout: sink, stderr: sink, env, cwd: at.folder, signal: AbortSignal.timeout(20_000) };
+      const io = { stdout: sink, stderr: sink, env, cwd: at.folder, signal: AbortSignal.timeout(patient(20_000)) };
       const code = await main(["--workspace", at.root, ...argv], io);
       expect([0, 1, 2, 3, 4, 5]).toContain(code);
       expect(said).not.toMatch(/INTERNAL|fault in midwatch|^ +at .*:\d+:\d+/m);
     }),
     { numRuns: RUNS, seed: SEED },
   );
-}, 180_000);
+});

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { Appender } from "../../src/disk/appender.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 
 const WORKER = fileURLToPath(new URL("../support/appender-worker.ts", import.meta.url));
 
@@ -16,7 +17,7 @@ function lines(file: string): unknown[] {
     .map((line) => JSON.parse(line));
 }
 
-describe("many records to one file", { timeout: 60_000 }, () => {
+describe("many records to one file", { timeout: patient(60_000) }, () => {
   it("R-000.4, R-000.41: what was resolved is in the file, in order", async () => {
     const file = join(folder(), "a", "b", "events.log");
     const appender = new Appender(file);
@@ -94,7 +95,9 @@ describe("many records to one file", { timeout: 60_000 }, () => {
     expect(acknowledged.size).toBeGreaterThan(0);
   });
 
-  it.skipIf(!existsSync("/usr/bin/strace"))("R-000.4: no write(2) of ours ends inside a record (strace)", () => {
+  const strace = existsSync("/usr/bin/strace");
+  if (!strace) console.warn("SKIPPED: there is no strace. Next: apt-get install strace");
+  it.skipIf(!strace)("R-000.4: no write(2) of ours ends inside a record (strace)", () => {
     const place = folder();
     const file = join(place, "events.log");
     const trace = join(place, "trace");
@@ -115,7 +118,7 @@ describe("many records to one file", { timeout: 60_000 }, () => {
         file,
         "5000",
       ],
-      { timeout: 50_000 },
+      { timeout: patient(50_000) },
     );
     const sizes = readFileSync(trace, "utf8")
       .split("\n")

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Workspace } from "../../src/fleet.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { rawLog, workspaceIn } from "../support/run.ts";
 
 const sha = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -105,7 +106,7 @@ describe("archive", () => {
     for (let round = 0; round < 16; round++) {
       const verb = round % 2 === 0 ? "archive" : "restore";
       spawnSync(process.execPath, ["--input-type=module", "-e", script, verb], {
-        timeout: 120 + round * 25,
+        timeout: patient(60 + round * 12),
         killSignal: "SIGKILL",
         cwd: place,
       });

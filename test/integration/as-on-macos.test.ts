@@ -7,6 +7,7 @@ import { afterEach, beforeAll, expect, it } from "vitest";
 import type { Report } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
 import { type ProcessFacts, readProcess } from "../../src/process/identity.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, ended, Lab, lives, supportFile, until } from "../support/workspace.ts";
 
 const KEEPER = supportFile("../../keeper");
@@ -16,7 +17,9 @@ let lab: Lab | undefined;
 let orphans: ProcessFacts[] = [];
 
 beforeAll(() => {
-  expect(spawnSync("make", ["-s", "-C", KEEPER, "build/scan"], { stdio: "inherit", timeout: 60_000 }).status).toBe(0);
+  expect(
+    spawnSync("make", ["-s", "-C", KEEPER, "build/scan"], { stdio: "inherit", timeout: patient(60_000) }).status,
+  ).toBe(0);
 });
 afterEach(async () => {
   for (const orphan of orphans) if (lives(orphan)) process.kill(orphan.pid, "SIGKILL"); // One has no mark for the lab to find.
@@ -65,7 +68,7 @@ if (!compiler) console.warn("SKIPPED: no zig (ZIG=path names one): the keeper wa
 it.skipIf(!compiler)("the keeper compiles for both of Apple's processors, without a claim to orphans", () => {
   const made = spawnSync("make", ["-s", "-C", KEEPER, "check-macos", `ZIG=${ZIG}`], {
     encoding: "utf8",
-    timeout: 80_000,
+    timeout: patient(80_000),
   });
   expect(made.stderr).toBe("");
   expect(made.stdout.match(/macos-(aarch64|x86_64)/g)).toEqual(["macos-aarch64", "macos-x86_64"]);

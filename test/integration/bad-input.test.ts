@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { workspaceIn } from "../support/run.ts";
 
 const LONG = "a".repeat(300);
@@ -129,7 +130,7 @@ describe("bad input", () => {
   it("the installed command has its own --env-file, which Node would take for itself", () => {
     const command = join(import.meta.dirname, "../../dist/midwatch.js");
     const args = ["run", "--json", "--env-file", "gone", "--", "true"];
-    const { status, stderr } = spawnSync(command, args, { cwd: folder(), encoding: "utf8", timeout: 30_000 });
+    const { status, stderr } = spawnSync(command, args, { cwd: folder(), encoding: "utf8", timeout: patient(30_000) });
     expect([status, JSON.parse(stderr).error.code]).toEqual([2, "BAD_PATH"]);
   });
 

@@ -1,11 +1,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { globSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../support/folder.ts";
-import { workspaceIn } from "../support/run.ts";
+import { until, workspaceIn } from "../support/run.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** What a process has open. */
+const filesOf = (pid: number | undefined): string[] =>
+  globSync(`/proc/${pid}/fd/*`).flatMap((path) => {
+    try {
+      return [readlinkSync(path)];
+    } catch {
+      return [];
+    }
+  });
 
 function midwatch(file: string, ...args: string[]) {
   const child = spawn(process.execPath, [at(file), ...args], { stdio: ["ignore", "pipe", "pipe"] });
@@ -31,7 +42,7 @@ describe("the command as a process", () => {
     const workspace = workspaceIn(folder());
     const { agent } = await workspace.run({ argv: ["sleep", "30"] });
     const waiting = midwatch("../../src/doors/cli/main.ts", "wait", "--workspace", workspace.root, agent);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await until(() => filesOf(waiting.child.pid).some((path) => path.startsWith(workspace.root)));
     waiting.child.kill("SIGINT");
     await waiting.closed;
     expect((await workspace.show(agent)).phase).toBe("running");

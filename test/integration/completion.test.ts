@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { workspaceIn } from "../support/run.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/doors/cli/main.ts", import.meta.url));
@@ -36,7 +37,7 @@ describe("shell completion", () => {
     });
     const type = async (keys: string, until: string): Promise<void> => {
       shell.stdin.write(keys);
-      await expect.poll(() => seen, { timeout: 20_000 }).toContain(until);
+      await expect.poll(() => seen, { timeout: patient(20_000) }).toContain(until);
     };
     await type(`${setup}\n`, "\n[ready]");
     await type("midwatch sto\t--gr\t", "midwatch stop --grace ");
@@ -48,6 +49,6 @@ describe("shell completion", () => {
   it.each(["bash", "zsh", "fish"])("the script for %s is one that the shell can read", async (shell) => {
     const file = await scriptFor(shell);
     if (!has(shell)) return console.log(`skipped: ${shell} is not installed`);
-    execFileSync(shell, ["-n", file], { timeout: 10_000 });
+    execFileSync(shell, ["-n", file], { timeout: patient(10_000) });
   });
 });

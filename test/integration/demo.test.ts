@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../support/folder.ts";
+import { processesOf } from "../support/left.ts";
+import { patient } from "../support/patience.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/doors/cli/main.ts", import.meta.url));
 
@@ -22,23 +24,10 @@ function startDemo(...args: string[]) {
   return { place, child, seen, closed: once(child, "close") };
 }
 
-/** Processes that have anything to do with a folder: where they work, what they were started with, what they were told. */
-function processesOf(place: string): string[] {
-  const about = (pid: string): string => {
-    try {
-      const files = ["cmdline", "environ"].map((file) => readFileSync(`/proc/${pid}/${file}`, "latin1"));
-      return [readlinkSync(`/proc/${pid}/cwd`), ...files].join("\0");
-    } catch {
-      return ""; // It has ended, or is nobody's business.
-    }
-  };
-  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && about(pid).includes(place));
-}
-
 describe("the demo", () => {
-  it("--once: verdicts, a killed server, nothing lost, a receipt, and nothing left", { timeout: 120_000 }, async () => {
+  it("--once: verdicts, a killed server, nothing lost, a receipt, and nothing left", async () => {
     const { place, seen, closed } = startDemo("--once");
-    await expect.poll(() => seen.text, { timeout: 30_000 }).toContain("answers questions");
+    await expect.poll(() => seen.text, { timeout: patient(30_000) }).toContain("answers questions");
     const page = await fetch(seen.text.match(/Dashboard: (\S+)/)?.[1] ?? "", { redirect: "manual" });
     expect(page.status).toBe(303);
     expect(processesOf(place).length).toBeGreaterThan(10);
@@ -63,9 +52,9 @@ describe("the demo", () => {
     expect([readdirSync(place), processesOf(place)]).toEqual([[], []]);
   });
 
-  it("Ctrl-C ends it wherever it is, with the receipt, and nothing is left", { timeout: 60_000 }, async () => {
+  it("Ctrl-C ends it wherever it is, with the receipt, and nothing is left", async () => {
     const { place, child, seen, closed } = startDemo();
-    await expect.poll(() => seen.text, { timeout: 30_000 }).toContain("fork-");
+    await expect.poll(() => seen.text, { timeout: patient(30_000) }).toContain("fork-");
     child.kill("SIGINT");
     expect((await closed)[0]).toBe(130);
     expect(seen.text).toMatch(/processes ended, 0 left, all verified/);

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import type { TaskFact } from "../../src/core/intent.ts";
 import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 
 const lines = (text: string): string[] => text.trim().split("\n");
@@ -183,7 +184,7 @@ it("R-004.12: an agent reports for itself, starts agents below it and stops thos
     `${MIDWATCH} stop --grace 0 kid; echo "code $?"`,
   ].join("\n");
   const boss = await at.sh(script);
-  await at.workspace.wait([boss.agent], { timeoutMs: 60_000 });
+  await at.workspace.wait([boss.agent], { timeoutMs: patient(60_000) });
   const printed = lines((await at.raw(boss.agent)).toString());
   expect(printed.filter((line) => line.startsWith("code"))).toEqual([...Array(8).fill("code 4"), "code 0"]);
   const listed = await at.workspace.list();
@@ -248,7 +249,7 @@ it("a queued run can be stopped before its turn, and one that can never start do
   const late = await at.workspace.run({ argv: ["true"], queue: true, envFile: join(at.folder, "env") });
   const good = await at.workspace.run({ argv: ["true"], queue: true });
   writeFileSync(join(at.folder, "env"), "not a variable\n");
-  const ended = await at.workspace.wait([late.agent, good.agent], { timeoutMs: 20_000 });
+  const ended = await at.workspace.wait([late.agent, good.agent], { timeoutMs: patient(20_000) });
   expect(ended.map(({ phase, outcome }) => [phase, outcome])).toEqual([
     ["launch_failed", "failed"],
     ["drained", "completed"],

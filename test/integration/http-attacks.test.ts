@@ -130,7 +130,7 @@ it("no operation answers without a token or with a wrong one; an agent's own giv
     expect([path, await status(path, body)]).toEqual([path, 403]);
   expect((await ask(url, "/login", { method: "POST", headers: asAgent })).status).toBe(403);
   expect((await here.workspace.show(other.agent)).phase).toBe("running");
-}, 60_000);
+});
 
 it("no path gets in through a field that names something", async () => {
   const here = lab();
@@ -182,7 +182,7 @@ it("no path gets in through a field that names something", async () => {
     "/api/../api/ls/..",
   ])
     expect((await ask(url, path, { headers: token })).status).toBeGreaterThanOrEqual(400);
-}, 60_000);
+});
 
 /** What else the operation needs, so that only the path is wrong. */
 function filled(name: string, agent: string): object {
@@ -225,7 +225,7 @@ it("a body of 100 MB is refused and not kept; a process of its own shows it", as
   }
   expect(most - before).toBeLessThan(64 * 1024);
   expect((await ask(up.url, "/healthz")).status).toBe(200);
-}, 60_000);
+});
 
 it("a client that sends its request drop by drop loses its connection; others are served meanwhile", async () => {
   const here = lab();
@@ -332,4 +332,4 @@ it("the token is in its file and nowhere else: not in what is printed, logged, a
   expect(said).not.toContain(token);
   for (const name of ["events.log", "http.json"])
     expect(readFileSync(join(here.root, name), "utf8")).not.toContain(token);
-}, 60_000);
+});

@@ -163,7 +163,7 @@ it("up serves, tells where, gives new links, and takes all of it back when it en
   expect(() => statSync(join(here.root, "http.json"))).toThrow();
   expect((await midwatch(here.folder, ["up", "--link"])).code).toBe(3);
   expect((await midwatch(here.folder, ["up", "--host", "0.0.0.0"])).stderr).toContain("--allow-remote");
-}, 60_000);
+});
 
 it("R-002.17, R-004.22: stops and cleanups are counted with their result and duration", async () => {
   const here = lab();

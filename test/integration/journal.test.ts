@@ -9,6 +9,7 @@ import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { fileOf, gather, readJournal, snapshotOf } from "../support/journal.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { until } from "../support/run.ts";
 import { CLI } from "../support/workspace.ts";
 
@@ -109,7 +110,7 @@ describe("the walk of the seed", () => {
       spawnSync(`./scripts/${script}`, args, {
         cwd: place,
         encoding: "utf8",
-        timeout: 20_000,
+        timeout: patient(20_000),
         env: { ...process.env, PATH: PATH_WITHOUT_MIDWATCH },
       });
     for (let n = 1; n <= 5; n++) {
@@ -119,7 +120,7 @@ describe("the walk of the seed", () => {
       const made = spawnSync(process.execPath, [CLI, "snapshot", "--json"], {
         cwd: place,
         encoding: "utf8",
-        timeout: 20_000,
+        timeout: patient(20_000),
       });
       expect(JSON.parse(made.stdout)).toMatchObject({
         events: 2 * n,
@@ -172,7 +173,7 @@ ${[3, 4, 5].map((n) => `### Interaction #${n}\n#### A → B\n - How do I start s
     await cli(place, "event", "--init-scripts");
     const log = join(root(place), "events.log");
     const script = `exec 9>>"$1"; flock 9; ./scripts/log_event.sh 7 AgentX answer done 9>&-`;
-    expect(spawnSync("sh", ["-c", script, "sh", log], { cwd: place, timeout: 20_000 }).status).toBe(0);
+    expect(spawnSync("sh", ["-c", script, "sh", log], { cwd: place, timeout: patient(20_000) }).status).toBe(0);
     const { stored } = await readJournal(root(place));
     expect(stored.map((item) => item.event)).toMatchObject([
       { interaction: 7, actor: "AgentX", type: "answer", content: "done" },
@@ -236,7 +237,7 @@ describe("event, events, snapshot", () => {
         cwd: place,
         input,
         encoding: "utf8",
-        timeout: 20_000,
+        timeout: patient(20_000),
       });
     expect(JSON.parse(put("a\0b\nc").stdout)).toMatchObject({ content: "a\0b\nc" });
     const refused = put("x".repeat(10_000_000));

@@ -4,10 +4,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { lab } from "../support/lab.ts";
 import { httpServer } from "../support/mcp-client.ts";
 import { serveFixtures } from "../support/mcp-fixtures.ts";
+import { patient } from "../support/patience.ts";
 import { cliProgram, isInstalled } from "../support/real-clis.ts";
 import { CLI, type Ended, ended, type Lab, supportFile } from "../support/workspace.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = patient(120_000);
 
 function start(program: "conformance" | "inspector", at: Lab, args: readonly string[]): Promise<Ended> {
   const child = spawn(process.execPath, [cliProgram(program), ...args], {

@@ -7,10 +7,11 @@ import { lab } from "../support/lab.ts";
 import { httpServer } from "../support/mcp-client.ts";
 import type { Step } from "../support/model-api/scenario.ts";
 import { ModelApi } from "../support/model-api/server.ts";
+import { patient } from "../support/patience.ts";
 import { type CliName, cliCommand, cliProgram, isInstalled } from "../support/real-clis.ts";
 import { ended, type Lab } from "../support/workspace.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = patient(120_000);
 
 let api: ModelApi;
 beforeAll(async () => {

@@ -7,6 +7,7 @@ import type { Message } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 const MIDWATCH = `"${process.execPath}" "${CLI}"`;
@@ -67,7 +68,7 @@ describe("messages to a command", () => {
     expect((await Promise.all(senders)).map(([code]) => code)).toEqual(Array(10).fill(0));
     await at.workspace.send(record.agent, "x");
     await at.workspace.closeInput(record.agent);
-    await at.workspace.wait([record.agent], { timeoutMs: 60_000 });
+    await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
     expect(accepted.length).toBe(100);
     const all = heard(record.log);
     expect(all.map((one) => one.sha).sort()).toEqual([...accepted.map((one) => one.sha), sha("x")].sort());
@@ -109,7 +110,7 @@ describe("messages to a command", () => {
     }
     await at.workspace.send(record.agent, "the last one");
     await at.workspace.closeInput(record.agent);
-    await at.workspace.wait([record.agent], { timeoutMs: 60_000 });
+    await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
     const shas = heard(record.log).map((one) => one.sha);
     expect(new Set(shas).size).toBe(shas.length);
     expect(accepted.filter((one) => !shas.includes(one.sha))).toEqual([]);
@@ -273,13 +274,13 @@ describe("messages to a CLI", () => {
     const go = join(at.folder, "go");
     const script = `read -r a; echo "$a"; while [ ! -e "${go}" ]; do sleep 0.02; done; while read -r a; do echo "$a"; done`;
     const record = await at.workspace.run({ argv: ["sh", "-c", script], interactive: true });
-    await at.workspace.delivered(await at.workspace.send(record.agent, "one"), { timeoutMs: 10_000 });
+    await at.workspace.delivered(await at.workspace.send(record.agent, "one"), { timeoutMs: patient(10_000) });
     await kill9(keeperOf(at, record));
     await at.workspace.send(record.agent, "two"); // Whoever comes next sees to an heir.
     writeFileSync(go, "");
     await until(() => text(record.log) === "one\ntwo\n");
     await at.workspace.closeInput(record.agent);
-    expect((await at.workspace.wait([record.agent], { timeoutMs: 20_000 }))[0]?.phase).toBe("drained");
+    expect((await at.workspace.wait([record.agent], { timeoutMs: patient(20_000) }))[0]?.phase).toBe("drained");
   });
 
   it("a CLI that takes none while it runs refuses --interactive before anything is made", async () => {

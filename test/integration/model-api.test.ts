@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { type Fault, NO_TOKENS, type Scenario, usageOf } from "../support/model-api/scenario.ts";
 import { ModelApi } from "../support/model-api/server.ts";
+import { patient } from "../support/patience.ts";
 
 const SCRIPT: Scenario = {
   steps: [{ say: "I run it, and it will take a while.", call: { bash: "make test" } }, { say: "It passed." }],
@@ -12,7 +13,7 @@ async function playing(scenario: Scenario): Promise<{ api: ModelApi; url: string
   return { api, url: api.play("one", scenario) };
 }
 
-function post(url: string, body: object, signal = AbortSignal.timeout(10_000)): Promise<Response> {
+function post(url: string, body: object, signal = AbortSignal.timeout(patient(10_000))): Promise<Response> {
   return fetch(url, { method: "POST", body: JSON.stringify(body), signal });
 }
 
@@ -146,10 +147,14 @@ it("it can fall silent before and within an answer, and break off", async () => 
     faults: [{ kind: "silent", times: 1 }, { kind: "stall", times: 1 }, { kind: "cut" }],
   });
   await expect(ask(url, AbortSignal.timeout(200))).rejects.toThrow("aborted");
-  const stalled = await ask(url, AbortSignal.timeout(500));
+  const ending = new AbortController();
+  const stalled = await ask(url, ending.signal);
   const parts: string[] = [];
   const reading = async (): Promise<void> => {
-    for await (const part of stalled.body ?? []) parts.push(Buffer.from(part).toString());
+    for await (const part of stalled.body ?? []) {
+      parts.push(Buffer.from(part).toString());
+      if (parts.join("").includes("I run it")) setTimeout(() => ending.abort(), 200); // What would come now has time to.
+    }
   };
   await expect(reading()).rejects.toThrow("aborted");
   expect(parts.join("")).toContain("I run it");

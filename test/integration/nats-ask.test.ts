@@ -5,10 +5,11 @@ import { answer, ask, type Line, type Question } from "../../src/nats/ask.ts";
 import { FleetLink } from "../../src/nats/link.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { NatsServer } from "../support/nats-server.ts";
+import { patient } from "../support/patience.ts";
 
 const STOP: Question = { operation: "stop", input: { agents: ["x"] }, changes: true };
 
-describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60_000 }, () => {
+describe.skipIf(!hasNats("current"))("a question to another host", { timeout: patient(60_000) }, () => {
   let server: NatsServer;
   beforeAll(async () => {
     server = await NatsServer.start();
@@ -78,7 +79,7 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: 60
     const [here, there] = [await link(), await link()];
     const { done } = await hostOn(there, "d", 2500);
     await expect(ask(here, "d", STOP, 1000)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
-    await expect.poll(() => done.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => done.length, { timeout: patient(10_000) }).toBe(1);
   });
 
   it("that looks cannot change anything, whatever it says of itself", async () => {

@@ -8,11 +8,12 @@ import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { NatsServer } from "../support/nats-server.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 
-const SOON = { timeout: 20_000, interval: 200 };
+const SOON = { timeout: patient(20_000), interval: 200 };
 
-describe.skipIf(!hasNats("current"))("a fleet", { timeout: 90_000 }, () => {
+describe.skipIf(!hasNats("current"))("a fleet", { timeout: patient(90_000) }, () => {
   let server: NatsServer;
   beforeAll(async () => {
     server = await NatsServer.start();
@@ -146,7 +147,7 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: 90_000 }, () => {
     await expect.poll(() => said, SOON).toContain("fleet: this is");
     await away.kill();
     const { agent } = await at.run("echo", "works on");
-    await at.workspace.wait([agent], { timeoutMs: 20_000 });
+    await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
     expect((await at.raw(agent)).toString()).toBe("works on\n");
     await expect.poll(() => said, SOON).toContain("no connection to the hub");
     await away.up();

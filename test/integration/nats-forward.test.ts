@@ -9,6 +9,7 @@ import { fleetNames } from "../../src/nats/names.ts";
 import { folder } from "../support/folder.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { NatsServer } from "../support/nats-server.ts";
+import { patient } from "../support/patience.ts";
 
 describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => {
   let server: NatsServer;
@@ -55,7 +56,7 @@ describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => 
     await server.up();
     let killed = false;
     const forward = async (one: Forwarder): Promise<void> => {
-      for (const until = performance.now() + 60_000; performance.now() < until; ) {
+      for (const until = performance.now() + patient(60_000); performance.now() < until; ) {
         const done = await one.round().catch(() => undefined);
         if (done !== undefined && killed) return;
         if (done === undefined) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -63,7 +64,9 @@ describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => 
     };
     const forwarding = Promise.all(both.map(forward));
     // And away once more in the middle of it.
-    await expect.poll(async () => (await atHub("many").catch(() => [])).length, { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect
+      .poll(async () => (await atHub("many").catch(() => [])).length, { timeout: patient(20_000) })
+      .toBeGreaterThan(1);
     await server.kill();
     await server.up();
     killed = true;

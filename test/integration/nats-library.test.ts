@@ -4,13 +4,14 @@ import { type JournalEvent, Leader, NatsEngine } from "../../src/index.ts";
 import { makeEvent } from "../../src/journal/event.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { NatsServer } from "../support/nats-server.ts";
+import { patient } from "../support/patience.ts";
 import { until } from "../support/workspace.ts";
 
 const line = (content: string): JournalEvent => makeEvent({ interaction: 1, actor: "nightly", type: "note", content });
 
 it.skipIf(!hasNats("current"))(
   "R-003.15: one of two leads, the other follows when it gives up, and what the first still writes is not stored",
-  { timeout: 60_000 },
+  { timeout: patient(60_000) },
   async () => {
     await using server = await NatsServer.start();
     const ending = new AbortController();

@@ -10,9 +10,10 @@ import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { freePort, NatsServer } from "../support/nats-server.ts";
+import { patient } from "../support/patience.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 
-const SOON = { timeout: 20_000, interval: 200 };
+const SOON = { timeout: patient(20_000), interval: 200 };
 
 /** What `midwatch nats init` wrote, with a server on it. */
 async function hub(...more: string[]): Promise<{ server: NatsServer; keys: string; port: number }> {
@@ -36,7 +37,7 @@ function upAs(at: Lab, name: string, env: NodeJS.ProcessEnv): ChildProcess {
   return at.watch(spawn(process.execPath, args, { cwd: at.folder, env, stdio: ["ignore", "ignore", "pipe"] }));
 }
 
-describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, () => {
+describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: patient(60_000) }, () => {
   it("R-003.16: a host with its key works; with it nothing can be done under another name", async () => {
     const { server, keys } = await hub();
     for (const name of ["people", "alpha", "beta"]) expect(statSync(join(keys, `${name}.nk`)).mode & 0o777).toBe(0o600);
@@ -90,7 +91,7 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, (
     onTestFinished(() => alpha.close());
     const denied = async (subject: string): Promise<boolean> => {
       try {
-        await alpha.request(subject, "{}", { timeout: 2000 });
+        await alpha.request(subject, "{}", { timeout: patient(2000) });
         return false;
       } catch (error) {
         return /permissions violation/i.test(String((error as Error).message) + String((error as Error).cause));
@@ -117,7 +118,7 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: 60_000 }, (
     for (const subject of [">", "midwatch.fleet.>", "midwatch.fleet.ask.beta.do", "_INBOX_beta.>", "_INBOX_people.>"]) {
       const refused = await new Promise<string>((resolve) => {
         const subscription = alpha.subscribe(subject, { callback: (error) => resolve(error?.message ?? "heard") });
-        setTimeout(() => resolve("nothing said"), 2000).unref();
+        setTimeout(() => resolve("nothing said"), patient(2000)).unref();
         void subscription.closed.then(() => resolve("closed"));
       });
       expect([subject, refused]).toEqual([subject, expect.stringMatching(/permissions violation|closed/i)]);

@@ -3,17 +3,19 @@ import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { ownNetwork } from "../support/lan.ts";
 import { hasNats } from "../support/nats-program.ts";
+import { patient } from "../support/patience.ts";
 import { supportFile } from "../support/workspace.ts";
 
 const network = ownNetwork();
+if (network === undefined) console.warn("SKIPPED: a network namespace needs root, ip and unshare(1).");
 
 it.skipIf(!hasNats("current") || network === undefined)(
   "`up --join` refuses a hub without keys that other machines reach, and says what to do",
-  { timeout: 60_000 },
+  { timeout: patient(60_000) },
   () => {
     const [program = "", ...args] = [...(network?.via ?? []), process.execPath, supportFile("open-hub-worker.ts")];
     const env = { ...process.env, ...network?.env };
-    const { stdout, status } = spawnSync(program, args, { env, encoding: "utf8", timeout: 50_000 });
+    const { stdout, status } = spawnSync(program, args, { env, encoding: "utf8", timeout: patient(50_000) });
     expect(status).toBe(0);
     expect(stdout).toContain("The hub asks nobody for a key");
     expect(stdout).toContain("midwatch nats init");

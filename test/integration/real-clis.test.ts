@@ -7,11 +7,12 @@ import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../supp
 import { identify, signal } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { ModelApi } from "../support/model-api/server.ts";
+import { patient } from "../support/patience.ts";
 import { type CliName, isInstalled } from "../support/real-clis.ts";
 import { text, until } from "../support/workspace.ts";
 import { isAlive } from "../support/zoo.ts";
 
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = patient(90_000);
 
 let api: ModelApi;
 beforeAll(async () => {
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function over({ lab: at, record }: CliTrial) {
-  const [shown] = await at.workspace.wait([record.agent], { timeoutMs: 60_000 });
+  const [shown] = await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
   return shown;
 }
 

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { lab } from "../support/lab.ts";
 import { ModelApi } from "../support/model-api/server.ts";
+import { patient } from "../support/patience.ts";
 import { cliCommand, cliProgram, isInstalled } from "../support/real-clis.ts";
 import { text, until } from "../support/workspace.ts";
 
@@ -27,11 +28,11 @@ it.skipIf(!isInstalled("claude"))(
       const answered = (n: number) => until(() => results() === n, 60_000, `${n}: ${text(record.log).slice(-800)}`);
       await answered(1);
       const second = await workspace.send(record.agent, "say two");
-      expect(await workspace.delivered(second, { timeoutMs: 30_000 })).toMatchObject({ state: "consumed" });
+      expect(await workspace.delivered(second, { timeoutMs: patient(30_000) })).toMatchObject({ state: "consumed" });
       await answered(2);
       await workspace.send(record.agent, "say three");
       await answered(3);
-      const [shown] = await workspace.wait([record.agent], { timeoutMs: 60_000 });
+      const [shown] = await workspace.wait([record.agent], { timeoutMs: patient(60_000) });
       expect(shown).toMatchObject({ phase: "drained", outcome: "completed", exit: { code: 0 } });
       expect((await workspace.messages(record.agent)).map(({ state }) => state)).toEqual(Array(3).fill("consumed"));
     } finally {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { rawLog, workspaceIn } from "../support/run.ts";
 
 async function printed(bytes: Uint8Array, stderr = false): Promise<Buffer> {
@@ -12,7 +13,7 @@ async function printed(bytes: Uint8Array, stderr = false): Promise<Buffer> {
   const file = join(place, "input");
   writeFileSync(file, bytes);
   const { agent } = await workspace.run({ argv: ["sh", "-c", `cat "$0" ${stderr ? ">&2" : ""}`, file] });
-  await workspace.wait([agent], { timeoutMs: 20_000 });
+  await workspace.wait([agent], { timeoutMs: patient(20_000) });
   return rawLog(workspace, agent, { stderr });
 }
 

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { makeRepository } from "../support/repository.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 
@@ -19,7 +20,7 @@ async function withSecrets(at: Lab, script: string, more: object = {}): Promise<
     envFile: join(at.folder, "secrets.env"),
     ...more,
   });
-  await workspace.wait([record.agent], { timeoutMs: 20_000 });
+  await workspace.wait([record.agent], { timeoutMs: patient(20_000) });
   return { agent: record.agent, dir: at.runDir(record) };
 }
 
@@ -94,7 +95,7 @@ it("what agents report of themselves is hidden for their peers, and the next run
   expect(told.peer_findings).toMatchObject([{ data: { t: "[masked]" } }]);
   writeFileSync(join(at.folder, "secrets.env"), "SERVICE_TOKEN=another-value-987\n");
   await at.workspace.restart(agent);
-  await at.workspace.wait([agent], { timeoutMs: 20_000 });
+  await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
   expect((await at.cli("logs", agent)).stdout).not.toContain("another-value-987");
   expect((await at.cli("logs", "--run", "1", agent)).stdout).not.toContain(FILED);
 });

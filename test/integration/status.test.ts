@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { until, workspaceIn } from "../support/run.ts";
 
 it("midwatch alone tells who needs a person, most urgent first, with the next command; then what runs", async () => {
@@ -15,7 +16,7 @@ it("midwatch alone tells who needs a person, most urgent first, with the next co
   const lost = await workspace.run({ argv: ["sleep", "60"], name: "orphan" });
   const failed = await workspace.run({ argv: ["sh", "-c", "echo broken >&2; exit 3"], name: "broken" });
   const done = await workspace.run({ argv: ["true"], name: "fine" });
-  await workspace.wait([failed.agent, done.agent], { timeoutMs: 20_000 });
+  await workspace.wait([failed.agent, done.agent], { timeoutMs: patient(20_000) });
   process.kill(lost.keeper_pid as number, "SIGKILL");
   await until(async () => (await workspace.show(lost.agent)).phase === "lost");
 

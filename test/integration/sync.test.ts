@@ -168,4 +168,4 @@ it("R-003.15: `midwatch up` syncs when a remote is set, and `health` tells how i
   expect(await health()).toMatchObject({ state: "warning", sync: { fault: "gone" } });
   up.kill("SIGTERM");
   await until(() => up.exitCode !== null || up.signalCode !== null, 20_000);
-}, 150_000);
+});

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ListRecord } from "../../src/core/types.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 
 const records = (stdout: string): ListRecord[] =>
   stdout
@@ -24,7 +25,7 @@ it("wait --any returns with the first that ended, and only with what has ended",
   const go = join(at.folder, "go");
   const slow = await at.sh("exec sleep 300");
   const quick = await at.sh(`until [ -e "${go}" ]; do sleep 0.02; done`);
-  const waiting = at.workspace.wait([slow.agent, quick.agent], { any: true, timeoutMs: 20_000 });
+  const waiting = at.workspace.wait([slow.agent, quick.agent], { any: true, timeoutMs: patient(20_000) });
   closeSync(openSync(go, "w"));
   expect((await waiting).map(({ agent, outcome }) => [agent, outcome])).toEqual([[quick.agent, "completed"]]);
 });

@@ -8,6 +8,7 @@ import { geminiCli, openHands } from "../../bench/watch/peers.ts";
 import { loadRuns, splice } from "../../bench/watch/runs.ts";
 import { scoreOf } from "../../bench/watch/score.ts";
 import { fires, tune, type Valued } from "../../bench/watch/tune.ts";
+import { patient } from "../support/patience.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const groups = groupsOf(loadRuns(`${root}/test/fixtures/watchbench`));
@@ -59,7 +60,7 @@ it("the bench runs on the sample", () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ["bench/watch/run.ts"], {
     cwd: root,
     encoding: "utf8",
-    timeout: 25_000,
+    timeout: patient(25_000),
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   for (const row of [

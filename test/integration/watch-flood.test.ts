@@ -48,7 +48,7 @@ it("R-001.13, R-001.25: a flood is said, read within its budget a round and to i
   await until(async () => {
     for (const one of (await watcher.round()).summaries) said.get(one.instance_id)?.push(one);
     return of(flood).at(-1)?.final;
-  }, 60_000);
+  });
 
   const told = of(flood).find(({ evidence }) => evidence.some(({ rule }) => rule === "flood"));
   expect(told).toMatchObject({ level: "watch", recommended_action: expect.stringMatching(/flood/) });
@@ -69,4 +69,4 @@ it("R-001.13, R-001.25: a flood is said, read within its budget a round and to i
   expect(total).toBe(2 + BURST_LINES + 1000 * BLOCKS);
   expect(of(flood).at(-1)?.position).toMatchObject({ offset: log.length, line: total, missed_bytes: 0 });
   expect(of(looping).some(({ on_track_status }) => on_track_status === "blocked")).toBe(true);
-}, 90_000);
+});

@@ -10,11 +10,12 @@ import { type CliOptions, type CliTrial, startCli, WORKS } from "../support/cli-
 import { lab } from "../support/lab.ts";
 import type { Fault } from "../support/model-api/scenario.ts";
 import { ModelApi } from "../support/model-api/server.ts";
+import { patient } from "../support/patience.ts";
 import { isInstalled } from "../support/real-clis.ts";
 import { speaker } from "../support/speaker.ts";
 import { text, until } from "../support/workspace.ts";
 
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = patient(90_000);
 /** CPU time is counted in steps of 10 ms: so far apart, two looks tell an idle process from a busy one. */
 const APART_MS = 1500;
 
@@ -110,7 +111,7 @@ describe("Claude Code, the real one", () => {
             await sleep(APART_MS);
             told = (await at(240))(record);
             return told.on_track_status === "blocked";
-          }, 45_000);
+          });
           expect(told).toMatchObject({ on_track_status: "blocked", cause: causes[i], level: "alert" });
           expect(told?.evidence[0]).toMatchObject({
             rule: causes[i],
@@ -144,7 +145,7 @@ describe("Claude Code, the real one", () => {
           await until(async () => {
             said.push(...(await watcher.round()).summaries);
             return said.at(-1)?.final;
-          }, 60_000);
+          });
           const verdict = cause === null ? "on_track" : "blocked";
           expect(said.at(-1)).toMatchObject({ instance_id: record.agent, on_track_status: verdict, cause, resets_at });
           if (cause === null) expect(said.filter(({ level }) => level !== "none")).toEqual([]);

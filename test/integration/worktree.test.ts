@@ -6,6 +6,7 @@ import type { RunRecord } from "../../src/fleet.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
+import { patient } from "../support/patience.ts";
 import { gitIn, makeRepository, put } from "../support/repository.ts";
 import { lookLater } from "../support/settled.ts";
 import { CLI, ended, type Lab, until } from "../support/workspace.ts";
@@ -21,7 +22,7 @@ function labInRepository(files: Record<string, string> = {}, config = {}): Lab {
 
 async function runDone(at: Lab, script: string, more: object = {}): Promise<ShowRecord> {
   const { agent } = await at.workspace.run({ argv: ["sh", "-c", script], worktree: true, ...more });
-  const [shown] = await at.workspace.wait([agent], { timeoutMs: 20_000 });
+  const [shown] = await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
   if (shown === undefined) throw new Error("not there");
   return shown;
 }
@@ -54,7 +55,7 @@ it("an agent works in a worktree of its own, in the same folder of it, from the 
   expect(started.code).toBe(0);
   expect(started.stderr).toContain("1 uncommitted changes");
   const record = json<RunRecord>(started.stdout);
-  await at.workspace.wait([record.agent], { timeoutMs: 20_000 });
+  await at.workspace.wait([record.agent], { timeoutMs: patient(20_000) });
   const path = join(at.root, "worktrees", record.agent);
   expect((await at.raw(record.agent)).toString()).toBe(`${path}/sub\none\n`);
   const intent = at.intent(record);
@@ -222,15 +223,15 @@ it("a launch is not given up while its setup goes on, however long", async () =>
   const { code, stdout } = await running.finally(() => clearInterval(looked));
   expect(code).toBe(0);
   const { agent } = json<{ agent: string }>(stdout);
-  await at.workspace.wait([agent], { timeoutMs: 20_000 });
+  await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
   expect((await at.raw(agent)).toString()).toBe("there\n");
-}, 60_000);
+});
 
 it("restart goes on in the same worktree", async () => {
   const at = labInRepository();
   const { agent, worktree } = await runDone(at, "echo run >> mine; cat mine");
   await at.workspace.restart(agent);
-  await at.workspace.wait([agent], { timeoutMs: 20_000 });
+  await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
   expect((await at.raw(agent)).toString()).toBe("run\nrun\n");
   expect((await at.workspace.show(agent)).worktree?.path).toBe(worktree?.path);
 });

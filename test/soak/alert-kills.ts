@@ -13,14 +13,15 @@ import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedLog } from "../../src/journal/embedded.ts";
 import { makeEvent } from "../../src/journal/event.ts";
 import { fastAlerts } from "../support/alerts.ts";
+import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { eventsIn, Receiver } from "../support/receiver.ts";
 import { supportFile } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const STEPS = ["taken", "marked", "sent", "kept", "random"] as const;
 const BURST = 30;
-const DRAIN_MS = 30_000;
+const DRAIN_MS = patient(30_000);
 
 /** `count` kills. */
 export function alertKills(count: number, seed = 1): Promise<Report> {
@@ -51,7 +52,7 @@ export function alertKills(count: number, seed = 1): Promise<Report> {
       const first = fastAlerts(root, config);
       await first.round(); // What comes from here on is news.
       await first.close();
-      for (let round = 0; round < count; round++) {
+      for (const round of rounds(count)) {
         const at = STEPS[round % STEPS.length] as (typeof STEPS)[number];
         const made = spawn(process.execPath, [supportFile("alert-at.ts"), root, JSON.stringify(config)], {
           stdio: ["ignore", "pipe", "inherit"],

@@ -10,9 +10,10 @@ import type { MidwatchError } from "../../src/core/errors.ts";
 import type { ShowRecord } from "../../src/core/types.ts";
 import { checkIndex } from "../support/index-check.ts";
 import { output } from "../support/output.ts";
+import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { CLI, ended, Lab, supportFile } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const EXIT = 7;
 
@@ -20,7 +21,7 @@ export function crashMatrix(count: number, seed = 1): Promise<Report> {
   return campaign("crash matrix", count, seed, async (fail, figures) => {
     const next = random(seed);
     const total = { agent: 0, above: 0, "never started": 0, bytes: 0 };
-    for (let round = 0; round < count; round++) {
+    for (const round of rounds(count)) {
       const lab = new Lab({ tier: pick(next, ["auto", "subreaper"]) });
       const say = (what: string): void => fail(`round ${round} of seed ${seed}: ${what}`);
       try {
@@ -80,7 +81,7 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
   }
   const [over] = await lab
     .open()
-    .wait([agent.agent], { timeoutMs: 30_000 })
+    .wait([agent.agent], { timeoutMs: patient(30_000) })
     .catch((error: MidwatchError) => {
       if (error.code !== "NOT_FOUND_AGENT") throw error;
       return []; // Killed before its intent was written: given up by the launch time-out, and nothing tells of it.

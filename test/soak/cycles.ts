@@ -2,9 +2,10 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { Lab, until } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const AT_ONCE = 3;
 /** After so many everything that is opened once and kept has been opened. */
@@ -36,9 +37,9 @@ export function cycles(count: number, seed: number): Promise<Report> {
 }
 
 async function repeat(times: number, act: () => Promise<void>): Promise<void> {
-  let left = times;
+  const shared = rounds(times);
   const runner = async (): Promise<void> => {
-    while (left-- > 0) await act();
+    while (!shared.next().done) await act();
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runner));
 }
@@ -50,7 +51,7 @@ async function cycle(lab: Lab, workspace: Workspace, next: () => number, fail: (
     const [report] = await workspace.stop([record.agent], { graceMs: pick(next, [0, 0, 20]) });
     if (!report?.verified) fail(`${record.agent}: ${JSON.stringify(report)}`);
   } else {
-    const [shown] = await workspace.wait([record.agent], { timeoutMs: 60_000 });
+    const [shown] = await workspace.wait([record.agent], { timeoutMs: patient(60_000) });
     if (shown?.phase !== "drained" || shown.exit.code !== 3) fail(`${record.agent}: ${JSON.stringify(shown)}`);
   }
   const { cgroup, tmpdir: folder } = lab.startFact(record);

@@ -14,7 +14,7 @@ import { consumed, FileConsumer } from "../support/file-consumer.ts";
 import { pick, random } from "../support/random.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { KINDS, WrittenFile } from "../support/written-file.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 /** More than is read in one look, so that a kill finds some unread. */
 const BURST = 450;
@@ -32,7 +32,7 @@ export function fileKills(count: number, seed = 1): Promise<Report> {
       lab.workspace.positions.all().find(({ log }) => log === path);
     let reader: ChildProcess | undefined;
     try {
-      for (let round = 0; round < count; round++) {
+      for (const _ of rounds(count)) {
         reader = spawn(process.execPath, [supportFile("file-read-loop.ts"), lab.root, out, ...paths], {
           stdio: ["ignore", "pipe", "inherit"],
         });

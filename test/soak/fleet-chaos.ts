@@ -16,6 +16,7 @@ import { NatsEngine } from "../../src/nats/engine.ts";
 import { Candidate, ChaosHost, FLEET } from "../support/chaos-host.ts";
 import { Lan } from "../support/lan.ts";
 import { NatsCluster } from "../support/nats-cluster.ts";
+import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { until } from "../support/workspace.ts";
 import { campaign, percentile, type Report } from "./report.ts";
@@ -154,7 +155,7 @@ async function settled(
   ms: number,
   fail: (what: string) => void,
 ): Promise<Record<string, number>> {
-  for (const deadline = performance.now() + ms; ; await sleep(500)) {
+  for (const deadline = performance.now() + patient(ms); ; await sleep(500)) {
     const { wrong, figures } = await look().catch((error: unknown) => ({ wrong: [String(error)], figures: {} }));
     if (wrong.length > 0 && performance.now() < deadline) continue;
     for (const what of wrong) fail(what);

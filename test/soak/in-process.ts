@@ -9,7 +9,7 @@ const RUN = fileURLToPath(new URL("run.ts", import.meta.url));
 
 export async function inProcess(name: string, count: number, seed: number): Promise<Report> {
   const network = name === "fleetChaos" ? ownNetwork() : undefined;
-  const command = [process.execPath, RUN, name, String(count), String(seed)];
+  const command = [process.execPath, RUN, "--one", name, String(count), String(seed)];
   const [program = "", ...args] = [...(network?.via ?? []), ...command];
   const child = spawn(program, args, {
     env: { ...process.env, ...network?.env },

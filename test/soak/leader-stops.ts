@@ -15,7 +15,7 @@ import { fenced } from "../../src/journal/term.ts";
 import { readProcess } from "../../src/process/identity.ts";
 import { pick, random } from "../support/random.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
-import { campaign, percentile, type Report } from "./report.ts";
+import { campaign, percentile, type Report, rounds } from "./report.ts";
 
 /** Where the leader stops. Those of an election stop the one that follows, in the middle of becoming the leader. */
 const LEADING = [
@@ -52,7 +52,7 @@ export function leaderStops(count: number, seed = 1, ttlMs = 500): Promise<Repor
       const start = (): Promise<Worker> => startWorker(lab, ttlMs, watch);
       const workers = await Promise.all(Array.from({ length: WORKERS }, start));
       const engine = new EmbeddedEngine(layout(lab.root));
-      for (let round = 0; round < count; round++) {
+      for (const round of rounds(count)) {
         const say = (what: string): void => fail(`round ${round} of seed ${seed}: ${what}`);
         if (next() < 0.1) forge(lab, next);
         if (next() < 0.15) {

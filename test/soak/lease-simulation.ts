@@ -12,7 +12,7 @@ import { emptyProjection, fold, type Projection } from "../../src/journal/projec
 import { fenced } from "../../src/journal/term.ts";
 import { MemoryStore } from "../support/memory-engine.ts";
 import { FaultyEngine, Life, type Troubles, World } from "../support/simulation.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const TTL = 1000;
 const TROUBLE_MS = 14 * TTL;
@@ -35,7 +35,7 @@ interface Counts {
 export function leaseSimulation(count: number, seed = 1): Promise<Report> {
   return campaign("lease, consumer and projector, simulated", count, seed, async (fail, figures) => {
     const totals: Counts = { terms: 0, visible: 0, voided: 0, again: 0 };
-    for (let i = 0; i < count; i++) {
+    for (const i of rounds(count)) {
       const one = await simulate(seed + i, (what) => fail(`seed ${seed + i}: ${what}`));
       for (const key of Object.keys(totals) as (keyof Counts)[]) totals[key] += one[key];
     }

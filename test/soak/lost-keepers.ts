@@ -7,7 +7,7 @@ import { checkIndex } from "../support/index-check.ts";
 import { output } from "../support/output.ts";
 import { pick, random } from "../support/random.ts";
 import { Lab, lives, supportFile, text, until } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const BYTES = 40_000_000;
 
@@ -15,7 +15,7 @@ export function lostKeepers(count: number, seed = 1): Promise<Report> {
   return campaign("lost keepers", count, seed, async (fail, figures) => {
     const next = random(seed);
     const phases: Record<string, number> = {};
-    for (let round = 0; round < count; round++) {
+    for (const round of rounds(count)) {
       const say = (what: string): void => fail(`round ${round} of seed ${seed}: ${what}`);
       const lab = new Lab({ tier: pick(next, ["auto", "subreaper"]) });
       try {

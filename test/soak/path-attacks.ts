@@ -9,10 +9,11 @@ import { basename, join } from "node:path";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
 import { makeFifo } from "../support/fifo.ts";
+import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { snapshot } from "../support/snapshot.ts";
 import { Lab, supportFile, text } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 interface Scene {
   root: string;
@@ -24,7 +25,7 @@ interface Scene {
 
 type Operation = "purge" | "archive" | "restore" | "prune" | "undo" | "reap" | "list";
 const OPERATIONS: readonly Operation[] = ["purge", "archive", "restore", "prune", "undo", "reap", "list"];
-const SLOW_MS = 20_000;
+const SLOW_MS = patient(20_000);
 
 /** What can be swapped, as paths below the task's folder; the last three are beside it. */
 function places({ record }: Scene): string[] {
@@ -67,7 +68,7 @@ export function pathAttacks(count: number, seed = 1): Promise<Report> {
       const { scene, templates } = await prepare(lab);
       const whole = snapshot(scene.outside);
       const seen: Record<string, number> = {};
-      for (let round = 0; round < count; round++) {
+      for (const round of rounds(count)) {
         const operation = pick(next, OPERATIONS);
         reset(scene, operation === "restore" ? templates.archived : templates.plain);
         using workspace = lab.open();

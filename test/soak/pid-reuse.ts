@@ -1,6 +1,7 @@
 /** Pids of a dead run are reused by strangers, by force: no stop, purge, reap or list ever signals one of them. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { patient } from "../support/patience.ts";
 import { supportFile } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 
@@ -10,7 +11,7 @@ const INSIDE = ["--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", '
 /** Why it cannot be tried here; undefined when it can. */
 export function pidReuseNeeds(): string | undefined {
   const check = "echo 100 > /proc/sys/kernel/ns_last_pid";
-  const tried = spawnSync("unshare", [...INSIDE, "sh", "-c", check], { timeout: 10_000 });
+  const tried = spawnSync("unshare", [...INSIDE, "sh", "-c", check], { timeout: patient(10_000) });
   return tried.status === 0 ? undefined : "a pid namespace needs root and unshare(1)";
 }
 

@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readJournal } from "../support/journal.ts";
 import { LoopDisk } from "../support/loop-disk.ts";
+import { patient } from "../support/patience.ts";
 import { random } from "../support/random.ts";
 import { supportFile } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const WRITERS = 2;
 
@@ -19,7 +20,7 @@ export function powerCuts(count: number, seed = 1): Promise<Report> {
   return campaign("power cuts", count, seed, async (fail, figures) => {
     const next = random(seed);
     let [acknowledged, bad] = [0, 0];
-    for (let round = 0; round < count; round++) {
+    for (const round of rounds(count)) {
       const cut = await cutOnce(false, 300 + next() * 700);
       if (cut.acknowledged === 0) fail(`cut ${round}: nothing was acknowledged, so nothing was tried`);
       if (cut.lost > 0) fail(`cut ${round}: ${cut.lost} of ${cut.acknowledged} acknowledged events are lost`);
@@ -63,7 +64,7 @@ async function cutOnce(
       writers.push(child);
     }
     for (
-      const deadline = performance.now() + 20_000;
+      const deadline = performance.now() + patient(20_000);
       said.some((text) => text === "") && performance.now() < deadline;
     )
       await sleep(5);

@@ -26,6 +26,15 @@ export async function campaign(
   return { name, count, seed, failures, figures, tookMs: Math.round(performance.now() - begun) };
 }
 
+/** What a campaign may take inside the suite; `npm run soak` does all its rounds. */
+const SUITE_MS = 60_000;
+
+/** The numbers of the rounds. In the suite time bounds them too: a slow machine does fewer of them, and at least one. */
+export function* rounds(count: number): Generator<number> {
+  const end = process.env["VITEST"] ? performance.now() + SUITE_MS : Number.POSITIVE_INFINITY;
+  for (let round = 0; round < count && (round === 0 || performance.now() < end); round++) yield round;
+}
+
 export function percentile(values: readonly number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0);

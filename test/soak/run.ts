@@ -1,7 +1,7 @@
-// `npm run soak [FACTOR] [SEED] [NAME...]`: every campaign, or those named, long, three at a time, each in a process of its own; writes
-// docs/soak.md.
+// `npm run soak [FACTOR [SEED [NAME...]]]`: every campaign, or those named, long, three at a time, each in a process of its own; adds a
+// section to docs/soak.md. `npm run soak NAME [ROUNDS]`: one of them. `npm run soak files -- FILE...`: test files, many times.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { alertKills } from "./alert-kills.ts";
@@ -25,9 +25,11 @@ import { powerCuts } from "./power-cut.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
 import type { Report } from "./report.ts";
+import { signalsInClone } from "./signals.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
 import { stopTrials } from "./stop-trials.ts";
+import { files, suite } from "./suite.ts";
 import { syncClones } from "./sync-clones.ts";
 import { takeOver } from "./take-over.ts";
 import { watchHangs } from "./watch-hangs.ts";
@@ -61,32 +63,55 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   httpFollowers: [httpFollowers, 40],
   syncClones: [syncClones, 60],
   fleetChaos: [fleetChaos, 1200],
+  signals: [signalsInClone, 20],
   watchHangs: [watchHangs, 1],
   differential: [differential, 3000],
   jsonFuzz: [jsonFuzz, 1_000_000],
+  suite: [suite, 3],
 };
+/** Loads the machine itself, so only when it is asked for. */
+const BY_NAME_ONLY = ["suite"];
 const LANES = 3;
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const PAGE = `${root}docs/soak.md`;
 
-const [first = "1", second = String(Date.now() % 1_000_000), ...rest] = process.argv.slice(2);
-if (first in CAMPAIGNS) await runOne(first, Number(second), Number(rest[0]));
-else await runAll(Number(first), Number(second), rest.length > 0 ? rest : Object.keys(CAMPAIGNS));
+const SEED = Date.now() % 1_000_000;
+const [first = "1", ...rest] = process.argv.slice(2);
+if (first === "--one") await runOne(rest[0] ?? "", Number(rest[1]), Number(rest[2]));
+else if (first === "files") await runFiles(rest);
+else if (first in CAMPAIGNS) await runAll((name) => Number(rest[0] ?? roundsOf(name)), SEED, [first]);
+else {
+  const [seed = SEED, ...names] = rest;
+  const all = Object.keys(CAMPAIGNS).filter((name) => !BY_NAME_ONLY.includes(name));
+  const count = (name: string): number => Math.max(1, Math.round(roundsOf(name) * Number(first)));
+  await runAll(count, Number(seed), names.length > 0 ? names : all);
+}
 
-/** In a process of its own: `NAME COUNT SEED`, the report as the last line. */
+function roundsOf(name: string): number {
+  return (CAMPAIGNS[name] as readonly [Campaign, number])[1];
+}
+
+/** In a process of its own: the report as the last line. */
 async function runOne(name: string, count: number, seed: number): Promise<void> {
   const [campaign] = CAMPAIGNS[name] as readonly [Campaign, number];
   console.log(JSON.stringify(await campaign(count, seed)));
   process.exit(0);
 }
 
-async function runAll(factor: number, seed: number, names: readonly string[]): Promise<void> {
-  const waiting = names.map((name) => [name, CAMPAIGNS[name] as readonly [Campaign, number]] as const);
-  const others = Object.keys(CAMPAIGNS).filter((name) => !names.includes(name));
+async function runFiles(paths: readonly string[]): Promise<void> {
+  const { failures, figures } = await files(paths);
+  console.log(figures);
+  for (const failure of failures) console.log(`RED ${failure}`);
+  process.exit(failures.length > 0 ? 1 : 0);
+}
+
+async function runAll(countOf: (name: string) => number, seed: number, names: readonly string[]): Promise<void> {
+  const waiting = [...names];
   const reports: Report[] = [];
+  const before = readFileSync(PAGE, "utf8").trimEnd();
   const lane = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [name, [, full]] = next;
-      const count = Math.max(1, Math.round(full * factor));
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      const count = countOf(name);
       console.log(`${new Date().toISOString()} ${name} ${count} (seed ${seed}) ...`);
       const report = await inProcess(name, count, seed);
       console.log(
@@ -95,7 +120,7 @@ async function runAll(factor: number, seed: number, names: readonly string[]): P
       );
       for (const failure of report.failures.slice(0, 20)) console.log(`  FAILED ${failure}`);
       reports.push(report);
-      write(reports, [...waiting.map(([left]) => left), ...others]);
+      writeFileSync(PAGE, `${before}\n\n${sectionOf(reports)}`);
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
@@ -104,8 +129,9 @@ async function runAll(factor: number, seed: number, names: readonly string[]): P
   process.exit(failed ? 1 : 0);
 }
 
-function write(reports: readonly Report[], waiting: readonly string[]): void {
-  const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+/** One run as a section of docs/soak.md, behind those of other days. */
+function sectionOf(reports: readonly Report[]): string {
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
   const shown = (figures: Report["figures"]): string =>
     Object.entries(figures)
       .map(([name, value]) => `${name} ${value}`)
@@ -114,20 +140,12 @@ function write(reports: readonly Report[], waiting: readonly string[]): void {
     ({ name, count, seed, failures, figures, tookMs }) =>
       `| ${name} | ${count} | ${seed} | ${failures.length} | ${(tookMs / 1000).toFixed(0)} s | ${shown(figures)} |`,
   );
-  writeFileSync(
-    `${root}docs/soak.md`,
-    `# Soak
+  return `## ${new Date().toISOString().slice(0, 16).replace("T", " ")}, commit ${commit}
 
-<!-- Written by npm run soak (test/soak/run.ts). -->
-
-${new Date().toISOString()}, commit ${git("rev-parse", "--short", "HEAD")}, Node ${process.version}, Linux ${release()},
-${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB; three campaigns at a time.${
-      waiting.length > 0 ? ` Not run: ${waiting.join(", ")}.` : ""
-    }
+Node ${process.version}, Linux ${release()}, ${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB.
 
 | campaign | rounds | seed | failures | took | seen |
 |---|---|---|---|---|---|
 ${rows.join("\n")}
-`,
-  );
+`;
 }

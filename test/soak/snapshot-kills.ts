@@ -14,7 +14,7 @@ import { makeEvent } from "../../src/journal/event.ts";
 import { fileOf, readJournal, snapshotOf } from "../support/journal.ts";
 import { pick, random } from "../support/random.ts";
 import { supportFile } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const STEPS = ["recorded", "folded", "archived", "rendered", "remembered", "random"] as const;
 const BURST = 60;
@@ -45,7 +45,7 @@ export function snapshotKills(count: number, seed = 1): Promise<Report> {
     try {
       mkdirSync(root, { recursive: true });
       await talk();
-      for (let round = 0; round < count; round++) {
+      for (const round of rounds(count)) {
         const at = STEPS[round % STEPS.length] as (typeof STEPS)[number];
         const made = spawn(process.execPath, [supportFile("snapshot-at.ts"), root], {
           stdio: ["ignore", "pipe", "inherit"],

@@ -6,9 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { Report as StopReport } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
+import { patient } from "../support/patience.ts";
 import { random } from "../support/random.ts";
 import { Lab, supportFile } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 export function stopRaces(count: number, seed = 1): Promise<Report> {
   return campaign("stop races launch", count, seed, async (fail, figures) => {
@@ -18,7 +19,7 @@ export function stopRaces(count: number, seed = 1): Promise<Report> {
     try {
       const launcher = lab.node(supportFile("launch-server.ts"), lab.root);
       await once(launcher, "message");
-      for (let round = 0; round < count; round++) {
+      for (const round of rounds(count)) {
         const say = (what: string): void => fail(`round ${round} of seed ${seed}: ${what}`);
         const file = join(lab.folder, `ran-${round}`);
         const name = `r${round}`;
@@ -47,7 +48,7 @@ export function stopRaces(count: number, seed = 1): Promise<Report> {
 
 /** Stops it as soon as its row can be seen, or some ms later. */
 async function stopSoon(lab: Lab, prefix: string, delayMs: number): Promise<StopReport> {
-  for (const deadline = performance.now() + 15_000; ; ) {
+  for (const deadline = performance.now() + patient(15_000); ; ) {
     try {
       if (delayMs > 0) {
         await lab.workspace.show(prefix);

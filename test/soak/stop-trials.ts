@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { pick, random } from "../support/random.ts";
 import { runTrial, type Tier, type Trial, type TrialResult } from "../support/trial.ts";
 import { zoo } from "../support/zoo.ts";
-import { campaign, percentile, type Report } from "./report.ts";
+import { campaign, percentile, type Report, rounds } from "./report.ts";
 
 const TIERS: readonly Tier[] = ["auto", "subreaper"];
 const AT_ONCE = 3;
@@ -65,9 +65,10 @@ function plan(count: number, seed: number, tier: Tier, children: readonly string
 
 async function runAll(trials: readonly Trial[]): Promise<TrialResult[]> {
   const results: TrialResult[] = [];
-  const waiting = [...trials];
+  const shared = rounds(trials.length);
   const runner = async (): Promise<void> => {
-    for (let trial = waiting.shift(); trial; trial = waiting.shift()) results.push(await runTrial(trial));
+    for (let one = shared.next(); !one.done; one = shared.next())
+      results.push(await runTrial(trials[one.value] as Trial));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runner));
   return results;

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Machine } from "../support/machine.ts";
 import { random } from "../support/random.ts";
 import { supportFile } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const STEPS = ["prepared", "fetched", "imported", "exported", "committed", "pushed", "remembered", "random"] as const;
 
@@ -21,7 +21,7 @@ type Step = (typeof STEPS)[number];
 export function syncClones(count: number, seed = 1): Promise<Report> {
   return campaign("machines that sync", count, seed, async (fail, figures) => {
     const steps = forEver();
-    for (const machines of [2, 3]) await converge({ machines, rounds: count, seed, steps }, fail, figures);
+    for (const machines of [2, 3]) await converge({ machines, count, seed, steps }, fail, figures);
   });
 }
 
@@ -31,14 +31,14 @@ function* forEver(): Generator<Step> {
 
 interface Plan {
   machines: number;
-  rounds: number;
+  count: number;
   seed: number;
   /** Where the next one is killed. */
   steps: Iterator<Step>;
 }
 
 async function converge(
-  { machines: many, rounds, seed, steps }: Plan,
+  { machines: many, count, seed, steps }: Plan,
   fail: (what: string) => void,
   figures: Report["figures"],
 ): Promise<void> {
@@ -74,7 +74,7 @@ async function converge(
   };
   try {
     execFileSync("git", ["init", "--quiet", "--bare", remote]);
-    for (let round = 0; round < rounds; round++) {
+    for (const round of rounds(count)) {
       const spared = round % many;
       await Promise.all(
         machines.map(async (machine, i) => {

@@ -5,6 +5,7 @@ import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { ListRecord } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
+import { patient } from "../support/patience.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 
@@ -19,7 +20,7 @@ export function takeOver(count: number, seed = 0): Promise<Report> {
         supportFile("fleet-starter.ts"),
         ...[lab.root, String(count - ending), String(ending), fifo],
       );
-      const [sent] = await once(starter, "message", { signal: AbortSignal.timeout(60_000) });
+      const [sent] = await once(starter, "message", { signal: AbortSignal.timeout(patient(60_000)) });
       const { stays, ends } = sent as { stays: RunRecord[]; ends: RunRecord[] };
       starter.kill("SIGKILL");
       await until(() => {

@@ -14,7 +14,7 @@ import { type AgentSummary, openWorkspace, type Workspace } from "../../src/flee
 import { pick, random } from "../support/random.ts";
 import { placeToolUser, TOKENS_EACH } from "../support/tool-user.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 const OVER = ["drained", "archived", "launch_failed"];
 const LIVE_MOST = 4;
@@ -31,7 +31,7 @@ export function watchKills(count: number, seed = 1): Promise<Report> {
     let watcher: ChildProcess | undefined;
     const done = { started: 0, restarted: 0, archived: 0 };
     try {
-      for (let round = 0; round < count; round++) {
+      for (const _ of rounds(count)) {
         watcher = spawn(process.execPath, [supportFile("watch-loop.ts"), lab.root], {
           stdio: ["ignore", "ignore", "inherit"],
         });

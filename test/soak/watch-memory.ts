@@ -10,7 +10,7 @@ import type { RunRecord } from "../../src/fleet.ts";
 import { random } from "../support/random.ts";
 import { speaker } from "../support/speaker.ts";
 import { Lab } from "../support/workspace.ts";
-import { campaign, type Report } from "./report.ts";
+import { campaign, type Report, rounds } from "./report.ts";
 
 /** 50 lines a second. */
 const LINES_A_MINUTE = 3000;
@@ -30,7 +30,7 @@ export function watchMemory(count: number, seed = 1, agents = 20): Promise<Repor
       for (let i = 0; i < agents; i++) runs.push(await workspace.run({ driver: "claude", prompt }));
       const watcher = workspace.watcher();
       const samples: NodeJS.MemoryUsage[] = [];
-      for (let minute = 0; minute < count; minute++) {
+      for (const minute of rounds(count)) {
         for (const [i, { log }] of runs.entries())
           appendFileSync(log, work(next, (minute * agents + i) * LINES_A_MINUTE));
         while ((await watcher.round()).more);

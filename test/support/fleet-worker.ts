@@ -1,6 +1,7 @@
 // `fleet-worker.ts ROOT COUNT NAME`: starts COUNT agents one after another, short ones, lists and reaps between, waits for all,
 // and sends the records.
 import { openWorkspace, type RunRecord } from "../../src/fleet.ts";
+import { patient } from "./patience.ts";
 
 const [root = "", count = "0", name = ""] = process.argv.slice(2);
 using workspace = openWorkspace({ workspace: root, make: true });
@@ -14,6 +15,6 @@ for (let i = 0; i < Number(count); i++) {
 }
 const ended = await workspace.wait(
   started.map(({ agent }) => agent),
-  { timeoutMs: 60_000 },
+  { timeoutMs: patient(60_000) },
 );
 process.send?.({ started, ended: ended.map(({ runs, files, ...rest }) => ({ ...rest, files: files.length })) });

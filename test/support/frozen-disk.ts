@@ -2,6 +2,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { onTestFinished } from "vitest";
 import { folder } from "./folder.ts";
+import { patient } from "./patience.ts";
 
 export interface FrozenDisk {
   path: string;
@@ -18,7 +19,7 @@ export function frozenDisk(): FrozenDisk | undefined {
   const place = folder();
   const path = `${place}/disk`;
   const run = (command: string, ...args: string[]): void =>
-    void execFileSync(command, args, { stdio: "pipe", timeout: 30_000 });
+    void execFileSync(command, args, { stdio: "pipe", timeout: patient(30_000) });
   mkdirSync(path);
   try {
     run("truncate", "-s", "8M", `${place}/image`);
@@ -27,7 +28,7 @@ export function frozenDisk(): FrozenDisk | undefined {
   } catch {
     return undefined; // No loop device, or no right to mount.
   }
-  const thaw = (): void => void spawnSync("fsfreeze", ["-u", path], { timeout: 30_000 });
+  const thaw = (): void => void spawnSync("fsfreeze", ["-u", path], { timeout: patient(30_000) });
   const guard = spawn("sh", ["-c", `sleep 60; fsfreeze -u "${path}"`], { detached: true, stdio: "ignore" });
   guard.unref();
   onTestFinished(() => {

@@ -7,6 +7,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
+import { patient } from "./patience.ts";
 import { CLI, type Lab, until } from "./workspace.ts";
 
 export interface Answer {
@@ -38,7 +39,7 @@ export async function ask(
   { method = "GET", headers = {}, body }: Asking = {},
 ): Promise<Answer> {
   const { hostname, port } = new URL(url);
-  const sent = request({ hostname, port, path, method, headers, agent: false, timeout: 20_000 });
+  const sent = request({ hostname, port, path, method, headers, agent: false, timeout: patient(20_000) });
   sent.end(body);
   const [answer] = await once(sent, "response");
   const parts: Buffer[] = [];
@@ -106,7 +107,7 @@ export class Follower {
   }
 
   async open(): Promise<this> {
-    await until(() => this.socket.readyState === WebSocket.OPEN, 15_000, "the WebSocket opens");
+    await until(() => this.socket.readyState === WebSocket.OPEN, 30_000, "the WebSocket opens");
     return this;
   }
 

@@ -3,9 +3,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { patient } from "./patience.ts";
 
 const run = (command: string, ...args: string[]): void =>
-  void execFileSync(command, args, { stdio: "pipe", timeout: 30_000 });
+  void execFileSync(command, args, { stdio: "pipe", timeout: patient(30_000) });
 
 export class LoopDisk {
   readonly path: string;
@@ -45,7 +46,7 @@ export class LoopDisk {
   }
 
   end(): void {
-    for (const at of this.#mounts) spawnSync("umount", ["-l", at], { timeout: 30_000 });
+    for (const at of this.#mounts) spawnSync("umount", ["-l", at], { timeout: patient(30_000) });
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }

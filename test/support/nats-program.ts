@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { patient } from "./patience.ts";
 
 export const OLD_NATS = "nats-server 2.9";
 
@@ -21,7 +22,7 @@ export function findNats(which: "current" | "old"): string | undefined {
 }
 
 function isCurrent(path: string): boolean | undefined {
-  const known = versions.get(path) ?? execFileSync(path, ["--version"], { encoding: "utf8", timeout: 10_000 });
+  const known = versions.get(path) ?? execFileSync(path, ["--version"], { encoding: "utf8", timeout: patient(10_000) });
   versions.set(path, known);
   const [, major = "", minor = ""] = /v(\d+)\.(\d+)\./.exec(known) ?? [];
   return major === "" ? undefined : Number(major) > 2 || Number(minor) >= 12;

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Place } from "./lan.ts";
 import { findNats } from "./nats-program.ts";
+import { patient } from "./patience.ts";
 
-const START_MS = 20_000;
+const START_MS = patient(20_000);
 const HERE = { address: "127.0.0.1", via: [] } as const;
 
 export interface NatsOptions {

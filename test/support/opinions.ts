@@ -57,7 +57,7 @@ export function asking(
       await until(async () => {
         [last] = await round();
         return last !== undefined && holds(last);
-      }, 25_000);
+      });
       return last as AgentSummary;
     },
     [Symbol.dispose]() {

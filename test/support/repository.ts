@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { patient } from "./patience.ts";
 
 /** `git ARGS` in a folder; what it prints, without the last newline. Throws when it fails. */
 export function gitIn(folder: string, ...args: string[]): string {
@@ -9,7 +10,7 @@ export function gitIn(folder: string, ...args: string[]): string {
     cwd: folder,
     env,
     encoding: "utf8",
-    timeout: 30_000,
+    timeout: patient(30_000),
   });
   if (done.status !== 0) throw new Error(`git ${args.join(" ")}: ${done.stderr}`);
   return done.stdout.replace(/\n$/, "");

@@ -2,6 +2,8 @@ import { onTestFinished } from "vitest";
 import type { ConfigInput } from "../../src/core/config.ts";
 import { type LogOptions, type OpenOptions, openWorkspace, type Workspace } from "../../src/fleet.ts";
 
+export { until } from "./workspace.ts";
+
 /** A workspace in a folder; every agent in it is stopped, and the stop verified, when the test ends. */
 export function workspaceIn(place: string, config: ConfigInput = {}, more: OpenOptions = {}): Workspace {
   const workspace = openWorkspace({ workspace: `${place}/.agent-workspace`, make: true, cwd: place, config, ...more });
@@ -22,13 +24,4 @@ export async function rawLog(workspace: Workspace, agent: string, options: LogOp
   const parts: Uint8Array[] = [];
   for await (const part of workspace.logBytes(agent, options)) parts.push(part);
   return Buffer.concat(parts);
-}
-
-/** Polls until it holds; throws after `ms`. */
-export async function until(holds: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`did not come to hold within ${ms} ms: ${holds}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { checkIndex } from "./index-check.ts";
+import { patient } from "./patience.ts";
 import { isAlive, type Life, lifeOf, livesIn, zoo } from "./zoo.ts";
 
 export type Tier = "auto" | "subreaper";
@@ -103,7 +104,7 @@ export async function runTrial(trial: Trial): Promise<TrialResult> {
     if (trial.takeOver) start = { ...start, keeper: await replaceKeeper(place, trial, start) };
     const asked = performance.now();
     stop(place, start, trial);
-    const done = await doneWithin(place, trial.graceMs + 15_000);
+    const done = await doneWithin(place, trial.graceMs + patient(15_000));
     result.tookMs = Math.round(performance.now() - asked);
     result.processes = livesIn(place.pids).length;
     await verify(place, start, done, problems);
@@ -186,7 +187,7 @@ async function verify(place: Place, start: StartFact, done: DoneFact, problems: 
   if (existsSync(`/tmp/mw-${place.nonce}`)) say(`the folder /tmp/mw-${place.nonce} is left`);
   verifyLog(place, done, say);
   const keeper = { pid: start.keeper.pid, startTicks: start.keeper.start_ticks };
-  for (let i = 0; i < 200 && isAlive(keeper); i++) await sleep(5);
+  for (const end = performance.now() + patient(1000); isAlive(keeper) && performance.now() < end; ) await sleep(5);
   if (isAlive(keeper)) say("the keeper did not end");
 }
 

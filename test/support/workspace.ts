@@ -14,6 +14,7 @@ import type { IntentFact } from "../../src/core/intent.ts";
 import type { StartFact } from "../../src/core/types.ts";
 import { type OpenOptions, openWorkspace, type RunRecord, type Workspace } from "../../src/fleet.ts";
 import { readProcess } from "../../src/process/identity.ts";
+import { patient } from "./patience.ts";
 
 export const supportFile = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 export const CLI: string = supportFile("../../src/doors/cli/main.ts");
@@ -193,11 +194,11 @@ export function text(path: string): string {
   }
 }
 
-/** Polls until it holds; throws after `ms`. */
+/** Polls until it holds; throws after `ms` of a quiet machine. */
 export async function until(holds: () => unknown, ms = 15_000, what = String(holds)): Promise<void> {
-  const deadline = performance.now() + ms;
+  const deadline = performance.now() + patient(ms);
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`did not come to hold within ${ms} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`did not come to hold within ${patient(ms)} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -247,8 +247,9 @@ function keepCompiled(env: Io["env"]): void {
 }
 
 /**
- * The process around `main`: its streams, its signals, its exit code. Ctrl-C ends the process at once, as the system does it;
- * only an operation that asks for the signal gets a moment to clean up, and a second Ctrl-C takes that too.
+ * The process around `main`: its streams, its signals, its exit code. A signal ends the process at once, as the system does it;
+ * only an operation that asks for the signal gets a moment to clean up. Further signals do not shorten it: one signal often comes
+ * twice, to the process group and through a parent that passes it on. SIGQUIT (Ctrl-\) still ends it at once.
  */
 export async function start(table?: readonly Operation[]): Promise<never> {
   const { stdout, stderr, env } = process;
@@ -266,12 +267,9 @@ export async function start(table?: readonly Operation[]): Promise<never> {
       if (ending === undefined) {
         const controller = new AbortController();
         ending = controller;
-        for (const [signal, code] of [
-          ["SIGINT", 130],
-          ["SIGTERM", 143],
-        ] as const) {
+        for (const [signal, code] of Object.entries(ASKED_TO_END)) {
           process.on(signal, () => {
-            if (ended !== undefined) process.exit(code);
+            if (ended !== undefined) return;
             ended = code;
             controller.abort();
             setTimeout(() => process.exit(code), CLEAN_UP_MS).unref();
@@ -284,6 +282,9 @@ export async function start(table?: readonly Operation[]): Promise<never> {
   const code = await main(process.argv.slice(2), io, table);
   process.exit(ended ?? code);
 }
-const CLEAN_UP_MS = 10_000;
+/** Ctrl-C, a supervisor, a closed terminal: the exit code of each. */
+const ASKED_TO_END = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** A demo has agents to stop, and a busy machine takes its time. */
+const CLEAN_UP_MS = 60_000;
 
 if (isEntry()) await start();
