@@ -16,6 +16,7 @@ import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { type LogPath, openAt } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
+import { hasLater, runNumbers } from "./run-numbers.ts";
 
 export interface LogOptions {
   /** The last N lines; all when undefined. */
@@ -157,19 +158,18 @@ function markerLength({ source }: Log): number {
 
 /** The log of a run as it is on disk now, and whether more can come. */
 export function lookAt(context: Context, of: LogOf, run: number): Look {
-  const facts = readFacts(context.layout.run(of.task, of.agent, run));
+  const { layout } = context;
+  const facts = readFacts(layout.run(of.task, of.agent, run));
   const live = facts.intent !== undefined && !hasEnded(facts);
-  const next =
-    facts.intent !== undefined && existsSync(context.layout.run(of.task, of.agent, run + 1).start)
-      ? run + 1
-      : undefined;
-  const newest = next === undefined && run >= of.newest;
-  const open = (inPlace: boolean): Log | undefined =>
-    openAt(context.layout, { ...of, run, newest: inPlace }, (at) => openLog(context.layout.root, at, of, live));
+  const next = runNumbers(context, of).find((n) => n > run && existsSync(layout.run(of.task, of.agent, n).start));
+  const open = (newest: boolean): Log | undefined =>
+    openAt(layout, { ...of, run, newest }, (at) => openLog(layout.root, at, of, live));
+  const isNewest = (): boolean => run >= of.newest && !hasLater(context, { ...of, run });
+  const newest = isNewest();
   const log = open(newest);
   // A restart moves this run's log away, writes the intent, and only then is the next one's made under the same name: what was opened
   // may be that one.
-  if (!newest || !existsSync(context.layout.run(of.task, of.agent, run + 1).intent)) return { run, log, live, next };
+  if (!newest || isNewest()) return { run, log, live, next };
   log?.close();
   return { run, log: open(false), live, next };
 }
