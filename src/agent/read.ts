@@ -11,7 +11,7 @@ import { LineIndex } from "../log/line-index.ts";
 import { tailStart } from "../log/lines.ts";
 import { Log, type Matches, type Place, type Read } from "../log/log.ts";
 import { isBlank, type LogRecord } from "../log/record.ts";
-import { BufferSource } from "../log/source.ts";
+import { BufferSource, type Source } from "../log/source.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { type LogPath, openAt } from "./log-path.ts";
@@ -169,8 +169,13 @@ export function lookAt(context: Context, of: LogOf, run: number): Look {
   const log = open(newest);
   // A restart moves this run's log away, writes the intent, and only then is the next one's made under the same name: what was opened
   // may be that one.
-  if (!newest || isNewest()) return { run, log, live, next };
-  log?.close();
+  let ours = false;
+  try {
+    ours = !newest || isNewest();
+    if (ours) return { run, log, live, next };
+  } finally {
+    if (!ours) log?.close();
+  }
   return { run, log: open(false), live, next };
 }
 
@@ -181,17 +186,26 @@ function openLog(root: string, paths: LogPath, of: LogOf, live: boolean): Log | 
   const options = { type: of.stderr ? "stderr" : "stdout", json: of.json && !of.stderr } as const;
   const log = Log.open(paths.log, of.stderr ? undefined : paths.index, options);
   if (log === undefined || of.stderr) return log;
-  const size = log.source.size();
-  if (log.index.fits(log.source) && (log.index.length > 0 || live || size < INDEX_BYTES)) return log;
-  log.index.close();
-  if (live) return new Log(log.source, new LineIndex(), options); // Its keeper is at it.
-  const entries = buildIndex(log.source, size);
   try {
-    replaceFastInside(root, paths.index, entries);
+    const size = log.source.size();
+    if (log.index.fits(log.source) && (log.index.length > 0 || live || size < INDEX_BYTES)) return log;
+    const index = live ? new LineIndex() : remadeIndex(root, paths.index, log.source); // Of a living one its keeper is at it.
+    log.index.close();
+    return new Log(log.source, index, options);
+  } catch (error) {
+    log.close(); // A damaged archive: each look at it would keep a descriptor.
+    throw error;
+  }
+}
+
+function remadeIndex(root: string, path: string, source: Source): LineIndex {
+  const entries = buildIndex(source, source.size());
+  try {
+    replaceFastInside(root, path, entries);
   } catch {
     // A disk that cannot be written: the index serves this reader and is gone.
   }
-  return new Log(log.source, new LineIndex(new BufferSource(entries)), options);
+  return new LineIndex(new BufferSource(entries));
 }
 
 export function assertRun(context: Context, of: LogOf): void {

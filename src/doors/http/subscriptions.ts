@@ -98,14 +98,12 @@ class LogSubscription implements Subscription {
     const { feed, end } = this.#again(log.run);
     this.#feed = feed;
     this.#end = end;
-    const at = feed.place(from === "end" ? feed.end : (from?.offset ?? 0));
-    if (at === undefined) {
+    try {
+      this.#at = placeIn(feed, from === "end" ? feed.end : (from?.offset ?? 0));
+    } catch (error) {
       end();
-      throw new MidwatchError("USAGE", "No line of this log begins at that cursor.", {
-        hint: "A cursor is what an earlier message gave; without one the log is read from its beginning.",
-      });
+      throw error;
     }
-    this.#at = at;
   }
 
   take(): Fields | undefined {
@@ -135,6 +133,14 @@ class LogSubscription implements Subscription {
   #cursor(): string {
     return JSON.stringify({ run: this.#run, ...this.#at });
   }
+}
+
+function placeIn(feed: LogFeed, offset: number): LogPlace {
+  const place = feed.place(offset);
+  if (place !== undefined) return place;
+  throw new MidwatchError("USAGE", "No line of this log begins at that cursor.", {
+    hint: "A cursor is what an earlier message gave; without one the log is read from its beginning.",
+  });
 }
 
 /** Reads one batch ahead and no more: the journal waits on the disk until that has been taken. */
