@@ -2,19 +2,18 @@
  * One at a time, over all processes that see the file. SQLite's lock on it is the kernel's: it goes with its holder, however that
  * ends, and it works between containers that share a folder. Nothing is ever written to the file.
  */
-import { statSync } from "node:fs";
+import { closeSync, constants, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { MidwatchError } from "../core/errors.ts";
-import { assertDescriptors, diskFault } from "./fault.ts";
-import { makeFolder, removeFile } from "./inside.ts";
+import { assertDescriptors, diskFault, errno } from "./fault.ts";
+import { anchored, makeFolder, removeFile } from "./inside.ts";
 import type { Layout } from "./layout.ts";
 import { lockHolder } from "./lock-holder.ts";
-import { createExclusive } from "./replace.ts";
-import { createInside } from "./write-inside.ts";
 
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const PAUSE_MS = 5;
 const BUSY = 5;
 const CANTOPEN = 14;
@@ -27,7 +26,7 @@ export interface Lock {
 
 /** Undefined when somebody else had it for all of `waitMs`. */
 export function takeLock(path: string, waitMs: number): Promise<Lock | undefined> {
-  return take(path, waitMs, () => createExclusive(path, ""));
+  return take(path, waitMs, () => makeEmpty(path));
 }
 
 /**
@@ -42,7 +41,7 @@ export async function alone<T>(
 ): Promise<T> {
   const lock = await take(path, waitMs, () => {
     makeFolder(root, dirname(path));
-    createInside(root, path, "");
+    anchored(root, path, makeEmpty);
   });
   if (lock === undefined) throw busy(path, waitMs);
   try {
@@ -51,6 +50,15 @@ export async function alone<T>(
     // Before it is given up: a waiter finds that its file has lost its name, and makes the next one.
     removeQuietly(root, path);
     lock.release();
+  }
+}
+
+/** Not synced: after a power cut there is no holder. */
+function makeEmpty(path: string): void {
+  try {
+    closeSync(openSync(path, CREATE, 0o600));
+  } catch (error) {
+    if (errno(error) !== "EEXIST") throw diskFault(error, path);
   }
 }
 
