@@ -246,6 +246,18 @@ describe("rebuild", () => {
     expect(ids(registry, { all: true })).toEqual(["fresh", "found"]);
     expect([registry.tasks(), registry.needsRebuild]).toEqual([[], false]);
   });
+
+  it("gives no turn again that was taken while the folders were read", () => {
+    const registry = open();
+    const waiting = runRow("w", { phase: "intended", queued: 1 });
+    registry.insertRun(agentRow("w"), waiting, limits);
+    const read = { tasks: [], agents: [agentRow("w")], runs: [waiting] };
+    expect(registry.takeTurn(waiting.agent, 1, 10, 60_000)).toBe(true);
+    registry.rebuild(read, iso(NOW + 1000));
+    expect(registry.takeTurn(waiting.agent, 1, 10, 60_000)).toBe(false);
+    registry.rebuild({ ...read, runs: [{ ...waiting, phase: "running", queued: 0 }] }, iso(NOW + 1000));
+    expect(registry.get(waiting.agent)?.run).toMatchObject({ phase: "running", queued: 0 });
+  });
 });
 
 describe("the file", () => {
