@@ -11,8 +11,8 @@ import { iso } from "../core/time.ts";
 import type { CleanupFact, CleanupFailure, FileKind, FileReport, RunResult, TrackedFile } from "../core/types.ts";
 import { namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
+import { alone } from "../disk/lock.ts";
 import { replaceInside } from "../disk/write-inside.ts";
-import { alone } from "../process/alone.ts";
 import { leases } from "../process/keeper.ts";
 import { auditCleanup } from "./cleanup-events.ts";
 import type { Context } from "./context.ts";
@@ -109,7 +109,7 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
 
 /** One process at a time, with the facts as they are when it has its turn. */
 function underLock<T>(context: Context, name: RunName, facts: Facts, act: (now: Facts) => T | Promise<T>): Promise<T> {
-  return lockRun(context, name, facts, () => {
+  return lockRun(context, name, () => {
     const now = readFacts(pathsOf(context, name));
     // Its folder may have been deleted under us: what the caller has seen still holds.
     return act(now.done || !facts.done ? { ...now, intent: now.intent ?? facts.intent } : facts);
@@ -117,8 +117,8 @@ function underLock<T>(context: Context, name: RunName, facts: Facts, act: (now: 
 }
 
 /** Under this lock a run's files are cleaned up, archived, restored, and moved away by the next run. */
-export function lockRun<T>(context: Context, name: RunName, { intent }: Facts, act: () => T | Promise<T>): Promise<T> {
-  return alone(`cleanup ${pathsOf(context, name).dir} ${intent?.nonce ?? ""}`, act);
+export function lockRun<T>({ layout }: Context, { agent, run }: RunName, act: () => T | Promise<T>): Promise<T> {
+  return alone(layout, layout.locks.run(agent, run), act);
 }
 
 const pathsOf = ({ layout }: Context, { task, agent, run }: RunName): RunPaths => layout.run(task, agent, run);

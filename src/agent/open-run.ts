@@ -1,10 +1,9 @@
 /** The log of one run, surely of that run: a restart moves files at any moment. */
-import { existsSync, readdirSync } from "node:fs";
-import { throwIfExhausted } from "../core/errors.ts";
 import { Log } from "../log/log.ts";
 import type { Context } from "./context.ts";
 import type { RunName } from "./launch.ts";
 import { openAt } from "./log-path.ts";
+import { hasLater } from "./run-numbers.ts";
 
 export interface OpenedRun {
   path: string;
@@ -22,15 +21,4 @@ export function openRun({ layout }: Pick<Context, "layout">, name: RunName, json
     if (!newest || !hasLater({ layout }, name)) return opened;
     opened?.log.close();
   }
-}
-
-export function hasLater({ layout }: Pick<Context, "layout">, { task, agent, run }: RunName): boolean {
-  let names: string[];
-  try {
-    names = readdirSync(layout.agent(task, agent).runs);
-  } catch (error) {
-    throwIfExhausted(error);
-    return false;
-  }
-  return names.some((name) => Number(name) > run && existsSync(layout.run(task, agent, Number(name)).intent));
 }

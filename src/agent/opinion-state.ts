@@ -6,12 +6,12 @@ import { existsSync } from "node:fs";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import { makeFolder } from "../disk/inside.ts";
+import { alone } from "../disk/lock.ts";
 import { readJson } from "../disk/replace.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import type { SecondOpinion } from "../monitor/second-opinion.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import type { Spent } from "../opinion/budget.ts";
-import { alone } from "../process/alone.ts";
 import { isGone, type Somebody, self } from "../process/identity.ts";
 import type { Context } from "./context.ts";
 
@@ -74,7 +74,7 @@ export async function changeOpinionState(
 ): Promise<boolean> {
   const { layout } = context;
   const { summaries, secondOpinion } = layout.agent(of.task, of.agent);
-  return await alone(`opinion ${secondOpinion}`, () => {
+  return await alone(layout, layout.locks.opinion(of.agent), () => {
     if (!existsSync(layout.run(of.task, of.agent, of.run).intent)) return false;
     const stored = readStored(context, of);
     const changed = change(asOf(stored, of.run));

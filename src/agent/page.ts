@@ -118,9 +118,18 @@ export interface Glance extends Disposable {
   read(from: Place, most: { lines: number; bytes: number }): { records: LogRecord[]; next: Place };
 }
 
+function endOf(log: Log | undefined, live: boolean): number {
+  try {
+    return log?.end(live) ?? 0;
+  } catch (error) {
+    log?.close();
+    throw error;
+  }
+}
+
 export function glance(context: Context, of: LogOf, run: number, hide: Maskers): Glance {
   const { log, live, next }: Look = lookAt(context, of, run);
-  const end = log?.end(live) ?? 0;
+  const end = endOf(log, live);
   return {
     run,
     live,

@@ -10,7 +10,7 @@ import type { TaskFact } from "../core/intent.ts";
 import { formatSize } from "../core/size.ts";
 import { iso } from "../core/time.ts";
 import { removeTree } from "../disk/inside.ts";
-import { alone } from "../process/alone.ts";
+import { alone } from "../disk/lock.ts";
 import { audit } from "./audit.ts";
 import { type Context, withWriter } from "./context.ts";
 import { rebuildFrom } from "./folders.ts";
@@ -90,7 +90,7 @@ export function undoPrune(context: Context, asked?: string): Promise<PruneRecord
 }
 
 function underLock<T>({ layout }: Context, act: () => T | Promise<T>): Promise<T> {
-  return alone(`prune ${layout.root}`, act);
+  return alone(layout, layout.locks.prune, act);
 }
 
 async function plan(context: Context, options: PruneOptions): Promise<PruneRecord[]> {

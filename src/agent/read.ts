@@ -11,11 +11,12 @@ import { LineIndex } from "../log/line-index.ts";
 import { tailStart } from "../log/lines.ts";
 import { Log, type Matches, type Place, type Read } from "../log/log.ts";
 import { isBlank, type LogRecord } from "../log/record.ts";
-import { BufferSource } from "../log/source.ts";
+import { BufferSource, type Source } from "../log/source.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { type LogPath, openAt } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
+import { hasLater, runNumbers } from "./run-numbers.ts";
 
 export interface LogOptions {
   /** The last N lines; all when undefined. */
@@ -157,20 +158,24 @@ function markerLength({ source }: Log): number {
 
 /** The log of a run as it is on disk now, and whether more can come. */
 export function lookAt(context: Context, of: LogOf, run: number): Look {
-  const facts = readFacts(context.layout.run(of.task, of.agent, run));
+  const { layout } = context;
+  const facts = readFacts(layout.run(of.task, of.agent, run));
   const live = facts.intent !== undefined && !hasEnded(facts);
-  const next =
-    facts.intent !== undefined && existsSync(context.layout.run(of.task, of.agent, run + 1).start)
-      ? run + 1
-      : undefined;
-  const newest = next === undefined && run >= of.newest;
-  const open = (inPlace: boolean): Log | undefined =>
-    openAt(context.layout, { ...of, run, newest: inPlace }, (at) => openLog(context.layout.root, at, of, live));
+  const next = runNumbers(context, of).find((n) => n > run && existsSync(layout.run(of.task, of.agent, n).start));
+  const open = (newest: boolean): Log | undefined =>
+    openAt(layout, { ...of, run, newest }, (at) => openLog(layout.root, at, of, live));
+  const isNewest = (): boolean => run >= of.newest && !hasLater(context, { ...of, run });
+  const newest = isNewest();
   const log = open(newest);
   // A restart moves this run's log away, writes the intent, and only then is the next one's made under the same name: what was opened
   // may be that one.
-  if (!newest || !existsSync(context.layout.run(of.task, of.agent, run + 1).intent)) return { run, log, live, next };
-  log?.close();
+  let ours = false;
+  try {
+    ours = !newest || isNewest();
+    if (ours) return { run, log, live, next };
+  } finally {
+    if (!ours) log?.close();
+  }
   return { run, log: open(false), live, next };
 }
 
@@ -181,17 +186,26 @@ function openLog(root: string, paths: LogPath, of: LogOf, live: boolean): Log | 
   const options = { type: of.stderr ? "stderr" : "stdout", json: of.json && !of.stderr } as const;
   const log = Log.open(paths.log, of.stderr ? undefined : paths.index, options);
   if (log === undefined || of.stderr) return log;
-  const size = log.source.size();
-  if (log.index.fits(log.source) && (log.index.length > 0 || live || size < INDEX_BYTES)) return log;
-  log.index.close();
-  if (live) return new Log(log.source, new LineIndex(), options); // Its keeper is at it.
-  const entries = buildIndex(log.source, size);
   try {
-    replaceFastInside(root, paths.index, entries);
+    const size = log.source.size();
+    if (log.index.fits(log.source) && (log.index.length > 0 || live || size < INDEX_BYTES)) return log;
+    const index = live ? new LineIndex() : remadeIndex(root, paths.index, log.source); // Of a living one its keeper is at it.
+    log.index.close();
+    return new Log(log.source, index, options);
+  } catch (error) {
+    log.close(); // A damaged archive: each look at it would keep a descriptor.
+    throw error;
+  }
+}
+
+function remadeIndex(root: string, path: string, source: Source): LineIndex {
+  const entries = buildIndex(source, source.size());
+  try {
+    replaceFastInside(root, path, entries);
   } catch {
     // A disk that cannot be written: the index serves this reader and is gone.
   }
-  return new Log(log.source, new LineIndex(new BufferSource(entries)), options);
+  return new LineIndex(new BufferSource(entries));
 }
 
 export function assertRun(context: Context, of: LogOf): void {

@@ -4,7 +4,7 @@
  * waits for housekeeping that they did not ask for.
  */
 import { readdirSync } from "node:fs";
-import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
+import { type ErrorCode, MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { type AgentId, isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
 import { ENDED_PHASES } from "../core/types.ts";
@@ -93,7 +93,10 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   return observed;
 }
 
-/** What is overdue is given up, what has ended is cleaned up. A run whose folder is made unusable must not hide the others. */
+/** Its folder was made unusable, another process has it in hands, or nothing can be written now: whoever looks next tries again. */
+const LATER: readonly ErrorCode[] = ["UNSAFE_PATH", "LOCK_BUSY", "NOT_WRITABLE", "DISK_FULL"];
+
+/** What is overdue is given up, what has ended is cleaned up. One run that cannot be must not hide the others. */
 async function finish(context: Context, name: RunName, seen: Facts, nowMs: number): Promise<Facts> {
   let facts = seen;
   try {
@@ -101,7 +104,7 @@ async function finish(context: Context, name: RunName, seen: Facts, nowMs: numbe
       facts = readFacts(context.layout.run(name.task, name.agent, name.run));
     if (!facts.cleanup && hasEnded(facts)) return { ...facts, cleanup: await cleanUp(context, name, facts) };
   } catch (error) {
-    if (!(error instanceof MidwatchError && error.code === "UNSAFE_PATH")) throw error;
+    if (!(error instanceof MidwatchError && LATER.includes(error.code))) throw error;
   }
   return facts;
 }

@@ -87,7 +87,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: asked.created_at })}\n`;
   try {
     // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
-    return await lockRun(context, former, facts, () => launch(context, { ...composed, firstLine, prepare }));
+    return await lockRun(context, former, () => launch(context, { ...composed, firstLine, prepare }));
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
     throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {

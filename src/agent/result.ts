@@ -11,6 +11,7 @@ import { type Facts, readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
 import type { RunName } from "./launch.ts";
 import { logPath } from "./log-path.ts";
+import { runNumbers } from "./run-numbers.ts";
 import { Turns } from "./turns.ts";
 
 /** Others get their turn after this many lines. */
@@ -64,14 +65,19 @@ function lostDriver({ exit }: Facts, reason: string): RunResult {
   return { outcome, reason, ...nothing, turns: 0, tools: 0 };
 }
 
-/** What the CLI had counted for the session when this run began. */
+/** What the CLI had counted for the session when this run began: what the last run of the same session told at its end. */
 export function sessionBefore(
   context: Context,
   { task, agent, run }: RunName,
   { intent }: Facts,
 ): RunResult["session_use"] {
-  if (!intent?.resume || run < 2) return null;
-  return readFacts(context.layout.run(task, agent, run - 1)).cleanup?.result?.session_use ?? null;
+  if (!intent?.resume) return null;
+  for (const number of runNumbers(context, { task, agent }).reverse()) {
+    if (number >= run) continue;
+    const before = readFacts(context.layout.run(task, agent, number)).cleanup?.result;
+    if (before?.session_use && before.session === intent.session) return before.session_use;
+  }
+  return null;
 }
 
 async function eachRecord(path: string, use: (record: LogRecord) => void): Promise<void> {

@@ -54,6 +54,8 @@ export interface Positions {
   clear(): void;
   /** What was made of what was read, of every run. */
   summaries(): AgentSummary[];
+  /** Which of them are of this time or later, oldest first. */
+  summariesSince(time: string): { agent: AgentId; run: number; at: string }[];
 }
 
 export function positions(context: Context): Positions {
@@ -66,6 +68,7 @@ export function positions(context: Context): Positions {
     reset: remove,
     remove,
     clear: () => remove(),
+    summariesSince: (time) => withReader(context, ({ watched }) => watched.summariesSince(time)),
     summaries: () =>
       withReader(context, ({ watched }) => watched.summaries()).map(({ data }) => data as unknown as AgentSummary),
   };

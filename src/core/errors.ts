@@ -58,6 +58,7 @@ export const ERRORS = {
   REGISTRY_BUSY: { exit: 5, status: 503, retryable: true },
   REGISTRY_CORRUPT: { exit: 5, status: 500, retryable: false },
   REGISTRY_NEWER: { exit: 5, status: 500, retryable: false },
+  LOCK_BUSY: { exit: 5, status: 503, retryable: true },
   SNAPSHOT_BUSY: { exit: 5, status: 503, retryable: true },
   SYNC_BUSY: { exit: 5, status: 503, retryable: true },
   CORRUPT_ARCHIVE: { exit: 1, status: 500, retryable: false },

@@ -39,6 +39,9 @@ export class Appender {
   #commitMs = 0;
   #committing = false;
   #scheduled = false;
+  /** Why records that somebody waits for were not written. */
+  #lost: unknown;
+  #closed = false;
   readonly #onExit = (): void => this.flush();
 
   constructor(path: string, options: AppenderOptions = { durable: true }) {
@@ -60,7 +63,10 @@ export class Appender {
     }
   }
 
-  /** Resolves when the records are written (and synced). Rejects with DISK_FULL and the like; then they are not in the file. */
+  /**
+   * Resolves when the records are written (and synced). Rejects with DISK_FULL and the like: then none is acknowledged. The first of
+   * them may be in the file all the same, since a disk that fills up takes a part; readers close a torn one and know copies by id.
+   */
   append(records: readonly object[]): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -97,18 +103,21 @@ export class Appender {
       this.#commitMs += (performance.now() - begun - this.#commitMs) / 8;
       for (const waiter of waiters) error === null ? waiter.resolve() : waiter.reject(error);
       if (this.#waiters.length > 0) this.#begin();
+      else if (this.#closed) this.#closeFile();
     };
     try {
       this.flush();
+      if (this.#lost !== undefined) throw this.#lost;
       if (this.#durable && this.#fd !== undefined)
         fdatasync(this.#fd, (error) => settle(error && diskFault(error, this.#path)));
       else settle(null);
     } catch (error) {
+      this.#lost = undefined;
       settle(error);
     }
   }
 
-  /** Writes what has gathered, now. Throws what the disk says; the gathered records are then dropped, never half written. */
+  /** Writes what has gathered, now. Throws what the disk says; what it did not take is then dropped, and whoever waits for it is told. */
   flush(): void {
     if (this.#text === "") return;
     const text = this.#text;
@@ -117,7 +126,9 @@ export class Appender {
     try {
       appendAll(this.#open(), lines);
     } catch (error) {
-      throw diskFault(error, this.#path);
+      const fault = diskFault(error, this.#path);
+      if (this.#waiters.length > 0) this.#lost = fault;
+      throw fault;
     }
   }
 
@@ -142,9 +153,14 @@ export class Appender {
     this.#fd = undefined;
   }
 
+  /** What was appended is written now. The file is closed when it is synced too: its number could be another file's by then. */
   close(): void {
     process.off("exit", this.#onExit);
-    this.flush();
-    this.#closeFile();
+    this.#closed = true;
+    try {
+      this.flush();
+    } finally {
+      if (!this.#committing && this.#waiters.length === 0) this.#closeFile();
+    }
   }
 }

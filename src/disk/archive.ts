@@ -11,6 +11,8 @@ const FRAME = 1 << 20;
 const STEP_FRAMES = 8;
 /** A line longer than this is cut into frames of its own: the table holds 32-bit sizes. */
 const FRAME_MAX = 64 << 20;
+/** What a frame can come to: the rest of a buffer of FRAME_MAX begins one of twice the size. */
+export const FRAME_BYTES_MAX: number = 2 * FRAME_MAX;
 const SKIPPABLE_MAGIC = 0x184d2a5e;
 const SEEKABLE_MAGIC = 0x8f92eab1;
 const NEWLINE = 10;

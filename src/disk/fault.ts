@@ -1,5 +1,6 @@
 /** Turns an errno into the error of ours that says what to do. What has no such meaning is returned as it is. */
-import { MidwatchError } from "../core/errors.ts";
+import { closeSync, openSync } from "node:fs";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 
 export function errno(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -57,5 +58,17 @@ export function diskFault(error: unknown, path: string): unknown {
       );
     default:
       return error;
+  }
+}
+
+/** SQLite says only that it could not open a file. Two: the database and its -wal. */
+export function assertDescriptors(): void {
+  const open: number[] = [];
+  try {
+    for (let i = 0; i < 2; i++) open.push(openSync("/dev/null", "r"));
+  } catch (error) {
+    throwIfExhausted(error);
+  } finally {
+    for (const fd of open) closeSync(fd);
   }
 }

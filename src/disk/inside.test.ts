@@ -11,7 +11,9 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { folder } from "../../test/support/folder.ts";
+import { syncedPaths } from "../../test/support/synced.ts";
 import { assertInside, linkMove, makeFolder, removeFile, removeTree } from "./inside.ts";
+import { makeFolders } from "./make-folders.ts";
 
 /** A workspace `root` with a folder beside it that must stay as it is. */
 function scene(): { root: string; outside: string } {
@@ -140,4 +142,16 @@ describe("removeTree", () => {
     mkdirSync(join(root, "d/".repeat(250)), { recursive: true });
     expect(() => removeTree(root, "d")).toThrow(/folders deep/);
   });
+});
+
+it("a folder is made durable in the one above it, each on the way; one that was there is not touched", () => {
+  const root = folder();
+  const synced = syncedPaths();
+  makeFolder(root, "TASK/runs/a");
+  expect(synced).toEqual([root, join(root, "TASK"), join(root, "TASK/runs")]);
+  makeFolder(root, "TASK/runs/b");
+  expect(synced.slice(3)).toEqual([join(root, "TASK/runs")]);
+  makeFolder(root, "TASK/runs/b");
+  makeFolders(join(root, "x/y"));
+  expect(synced.slice(4)).toEqual([root, join(root, "x")]);
 });

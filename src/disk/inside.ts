@@ -25,6 +25,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
 import { diskFault, errno } from "./fault.ts";
+import { syncOpen } from "./replace.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Each level holds a descriptor; no tree of ours is deeper than a few. */
@@ -271,7 +272,7 @@ function walk(root: string, names: readonly string[], make: boolean): Folder {
     const above = folder;
     try {
       const path = join(root, ...names.slice(0, i + 1));
-      if (make) makeOne(above.at(name), path);
+      if (make && makeOne(above.at(name), path)) syncOpen(above.fd, path); // Else a power cut takes it, with all that was synced in it.
       folder = step(() => open(above.at(name)), path, make);
     } finally {
       closeSync(above.fd);
@@ -297,12 +298,15 @@ function step(act: () => Folder, path: string, made = false): Folder {
   }
 }
 
-function makeOne(at: string, path: string): void {
+/** False when it is there already. */
+function makeOne(at: string, path: string): boolean {
   try {
     mkdirSync(at, 0o700);
+    return true;
   } catch (error) {
     if (errno(error) === "ENOENT") throw unsafe(path, "is being removed while it is made");
     if (errno(error) !== "EEXIST") throw diskFault(error, path);
+    return false;
   }
 }
 

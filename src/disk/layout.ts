@@ -43,6 +43,8 @@ export interface Layout {
   checkpoint(agent: AgentId): string;
   /** `active/<agent>.<run>` */
   activeMark(agent: AgentId, run: number): string;
+  /** Empty files that are there while somebody holds them (disk/lock.ts). */
+  locks: { run(agent: AgentId, run: number): string; opinion(agent: AgentId): string; prune: string };
   task(task: TaskId): TaskPaths;
   agent(task: TaskId, agent: AgentId): AgentPaths;
   run(task: TaskId, agent: AgentId, run: number): RunPaths;
@@ -152,6 +154,11 @@ export function layout(root: string): Layout {
     worktrees: join(root, "worktrees"),
     register: (key) => join(root, parseRegisterKey(key)),
     checkpoint: (agent) => join(root, `agent-${agent}.checkpoint`),
+    locks: {
+      run: (agent, run) => `${root}/locks/run-${agent}.${run}`,
+      opinion: (agent) => `${root}/locks/opinion-${agent}`,
+      prune: `${root}/locks/prune`,
+    },
     activeMark: (agent, run) => `${root}/active/${agent}.${run}`,
     task: (task) => taskPaths(taskDir(task)),
     agent: (task, agent) => agentPaths(taskDir(task), agent),

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
+import { syncFolder } from "./replace.ts";
 
 /**
  * Makes a folder and those above it, each 0700. Node's own `recursive` answers ENOENT on a read-only file system and so
@@ -21,6 +22,7 @@ const TRIES = 3;
 function makeOne(path: string): boolean {
   try {
     mkdirSync(path, 0o700);
+    syncFolder(dirname(path)); // Else a power cut takes it, with all that was synced in it.
     return true;
   } catch (error) {
     if (errno(error) === "EEXIST") return true;

@@ -104,12 +104,19 @@ export function writeAll(fd: number, data: Uint8Array): void {
 export function syncFolder(path: string): void {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
+    syncOpen(fd, path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** As `syncFolder`, for a folder that is open. */
+export function syncOpen(fd: number, path: string): void {
+  try {
     fsyncSync(fd);
   } catch (error) {
     // Some file systems (FUSE, 9p) cannot sync a folder; there is nothing better to do there.
     if (errno(error) !== "EINVAL" && errno(error) !== "ENOTSUP") throw diskFault(error, path);
-  } finally {
-    closeSync(fd);
   }
 }
 

@@ -1,6 +1,10 @@
+import { appendFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { event } from "../../test/contract/engine.ts";
+import { folder } from "../../test/support/folder.ts";
 import { MemoryEngine } from "../../test/support/memory-engine.ts";
+import { layout } from "../disk/layout.ts";
+import { EmbeddedEngine } from "./embedded-engine.ts";
 import type { BadLine, Engine, Stored } from "./engine.ts";
 import type { JournalEvent } from "./event.ts";
 import { fenced, Terms, termKey, withoutStale } from "./term.ts";
@@ -78,3 +82,21 @@ it("a reader that begins at a cursor decides as one that read everything", async
   await engine.append([event("later", { term: 1 }), event("again by two", { term: 2 })]);
   expect(await contents(reader.read({ after: cursors.at(-1) }))).toEqual(["again by two"]);
 });
+
+it.each(["blank", "doubled"])(
+  "a reader that begins behind a %s line sees what the leader of that time wrote",
+  async (kind) => {
+    const paths = layout(folder());
+    const engine = new EmbeddedEngine(paths);
+    await elected(engine, 1, "one");
+    const plain = event("plain");
+    await engine.append([plain]);
+    if (kind === "blank") appendFileSync(paths.events, "\n");
+    else await engine.append([plain]);
+    await engine.append([event("by one", { term: 1 })]);
+    await elected(engine, 2, "two");
+    await engine.append([event("late by one", { term: 1 }), event("by two", { term: 2 })]);
+    expect(await contents(fenced(engine).read({ after: await engine.tail(4) }))).toEqual(["by one", "two", "by two"]);
+    await engine.close();
+  },
+);

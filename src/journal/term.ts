@@ -72,7 +72,7 @@ export function fenced(engine: Engine): EventLog {
       after === undefined ? new Terms(engine) : after === last?.at ? new Terms(engine, last.known) : undefined;
     for await (const item of engine.read(options)) {
       // Only what comes from leaders needs to know the elections before the cursor; most readers never meet it.
-      if ("event" in item && item.event.term !== undefined) terms ??= await termsAt(engine, after);
+      if ("event" in item && item.event.term !== undefined) terms ??= await termsBefore(engine, item);
       const counts = !("event" in item) || terms === undefined || (await terms.admit(item.event));
       if (terms !== undefined) last = { at: item.next, known: terms.known };
       if (counts) yield item;
@@ -88,12 +88,16 @@ export function fenced(engine: Engine): EventLog {
   };
 }
 
-/** What a reader that begins behind `after` has to know of the elections before it. */
-async function termsAt(engine: Engine, after: Cursor | undefined): Promise<Terms> {
+/**
+ * What the elections before an event prove. The event itself is looked for, not the reader's cursor: behind a blank or a doubled line no
+ * item ends at that cursor, and elections of later terms would count too.
+ */
+async function termsBefore(engine: Engine, { event, next }: Stored): Promise<Terms> {
   const terms = new Terms(engine);
   for await (const item of engine.read()) {
-    if ("event" in item && item.event.type === ELECTION) await terms.admit(item.event);
-    if (item.next === after) break;
+    if (!("event" in item)) continue;
+    if (item.next === next && item.event.id === event.id) break;
+    if (item.event.type === ELECTION) await terms.admit(item.event);
   }
   return terms;
 }

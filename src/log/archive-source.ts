@@ -5,6 +5,7 @@
  */
 import { zstdDecompressSync } from "node:zlib";
 import { MidwatchError } from "../core/errors.ts";
+import { FRAME_BYTES_MAX } from "../disk/archive.ts";
 import { FileSource, type Source } from "./source.ts";
 
 export interface Frame {
@@ -73,7 +74,9 @@ export class ArchiveSource implements Source {
     const packed = Buffer.allocUnsafe(frame.packed);
     let bytes: Buffer | undefined;
     try {
-      if (this.#file.read(packed, frame.at) === frame.packed) bytes = zstdDecompressSync(packed);
+      // Not a byte more than the table says: a few damaged ones can ask for gigabytes.
+      const most = { maxOutputLength: Math.max(1, frame.bytes) };
+      if (this.#file.read(packed, frame.at) === frame.packed) bytes = zstdDecompressSync(packed, most);
     } catch (error) {
       throw corrupt(`frame ${i} cannot be decoded`, error);
     }
@@ -112,15 +115,18 @@ function readSeekTable(file: FileSource, path: string): Frame[] {
   }
   const count = footer.readUInt32LE(0);
   const entryBytes = (footer.readUInt8(4) & 0x80) === 0 ? 8 : 12;
-  const table = Buffer.alloc(count * entryBytes);
-  const tableAt = size - FOOTER_BYTES - table.length;
-  if (tableAt < 8 || file.read(table, tableAt) < table.length) throw corrupt(`${path} has a cut seek table`);
+  const tableBytes = count * entryBytes;
+  const tableAt = size - FOOTER_BYTES - tableBytes;
+  if (tableAt < 8) throw corrupt(`${path} has a cut seek table`);
+  const table = Buffer.alloc(tableBytes);
+  if (file.read(table, tableAt) < tableBytes) throw corrupt(`${path} has a cut seek table`);
   const frames: Frame[] = [];
   let at = 0;
   let offset = 0;
   for (let i = 0; i < count; i++) {
     const packed = table.readUInt32LE(i * entryBytes);
     const bytes = table.readUInt32LE(i * entryBytes + 4);
+    if (bytes > FRAME_BYTES_MAX) throw corrupt(`${path} has a seek table with a frame of ${bytes} bytes`);
     frames.push({ at, packed, offset, bytes });
     at += packed;
     offset += bytes;

@@ -54,13 +54,11 @@ export async function* follow(
         log?.close();
       }
       if (options.signal.aborted) return;
-      if (!live) {
-        if (next !== undefined) {
-          run = next;
-          place = { offset: 0, line: 0 };
-          continue;
-        }
-        if (!options.forever) return;
+      if (!live && !options.forever) return;
+      if (!live && next !== undefined) {
+        run = next;
+        place = { offset: 0, line: 0 };
+        continue;
       }
       pause = moved ? FIRST_POLL_MS : Math.min(pause * 2, POLL_MS);
       await waker.wait(pause);

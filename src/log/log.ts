@@ -44,7 +44,12 @@ export class Log {
   static open(path: string, indexPath: string | undefined, options: RecordOptions): Log | undefined {
     const source = path.endsWith(".zst") ? ArchiveSource.open(path) : FileSource.open(path);
     if (source === undefined) return undefined;
-    return new Log(source, indexPath === undefined ? new LineIndex() : LineIndex.open(indexPath), options);
+    try {
+      return new Log(source, indexPath === undefined ? new LineIndex() : LineIndex.open(indexPath), options);
+    } catch (error) {
+      source.close();
+      throw error;
+    }
   }
 
   close(): void {

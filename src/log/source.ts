@@ -72,15 +72,20 @@ export class FileSource implements Source {
 
   /** Undefined when there is no such file (yet). */
   static open(path: string): FileSource | undefined {
+    let fd: number;
     try {
-      const fd = openToRead(path);
-      const opened = fstatSync(fd);
-      if (!opened.isDirectory()) return new FileSource(fd, opened);
-      closeSync(fd); // A folder in the place of a file holds nothing that could be read.
-      return undefined;
+      fd = openToRead(path);
     } catch (error) {
       if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return undefined;
       throw error;
+    }
+    let kept = false;
+    try {
+      const opened = fstatSync(fd);
+      kept = !opened.isDirectory(); // A folder in the place of a file holds nothing that could be read.
+      return kept ? new FileSource(fd, opened) : undefined;
+    } finally {
+      if (!kept) closeSync(fd);
     }
   }
 

@@ -3,12 +3,12 @@
  * up to 100 ms and starves waiters (measured: half of the calls took 1.2 s); here each waiter asks again after
  * 1-5 ms. Never open the database file by other means in this process: closing any descriptor of it drops SQLite's locks.
  */
-import { closeSync, existsSync, openSync, renameSync, statSync } from "node:fs";
+import { existsSync, renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
-import { errno } from "../disk/fault.ts";
+import { MidwatchError } from "../core/errors.ts";
+import { assertDescriptors, errno } from "../disk/fault.ts";
+import { lockHolder } from "../disk/lock-holder.ts";
 import { createExclusive } from "../disk/replace.ts";
-import { lockHolder } from "./lock-holder.ts";
 import { migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
 
 export interface OpenOptions {
@@ -239,18 +239,6 @@ export function isTakenAway(error: unknown): boolean {
 /** SQLITE_CONSTRAINT: a key that exists. */
 export function isDuplicate(error: unknown): boolean {
   return primaryCode(error) === 19;
-}
-
-/** SQLite says only that it could not open a file. Two: the database and its -wal. */
-function assertDescriptors(): void {
-  const open: number[] = [];
-  try {
-    for (let i = 0; i < 2; i++) open.push(openSync("/dev/null", "r"));
-  } catch (error) {
-    throwIfExhausted(error);
-  } finally {
-    for (const fd of open) closeSync(fd);
-  }
 }
 
 function sqliteFault(error: unknown, path: string): unknown {

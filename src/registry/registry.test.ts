@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../../test/support/folder.ts";
 import { loadConfig } from "../core/config.ts";
@@ -245,6 +246,18 @@ describe("rebuild", () => {
     expect(ids(registry, { all: true })).toEqual(["fresh", "found"]);
     expect([registry.tasks(), registry.needsRebuild]).toEqual([[], false]);
   });
+
+  it("gives no turn again that was taken while the folders were read", () => {
+    const registry = open();
+    const waiting = runRow("w", { phase: "intended", queued: 1 });
+    registry.insertRun(agentRow("w"), waiting, limits);
+    const read = { tasks: [], agents: [agentRow("w")], runs: [waiting] };
+    expect(registry.takeTurn(waiting.agent, 1, 10, 60_000)).toBe(true);
+    registry.rebuild(read, iso(NOW + 1000));
+    expect(registry.takeTurn(waiting.agent, 1, 10, 60_000)).toBe(false);
+    registry.rebuild({ ...read, runs: [{ ...waiting, phase: "running", queued: 0 }] }, iso(NOW + 1000));
+    expect(registry.get(waiting.agent)?.run).toMatchObject({ phase: "running", queued: 0 });
+  });
 });
 
 describe("the file", () => {
@@ -298,10 +311,9 @@ describe("the file", () => {
     broken.close();
   });
 
-  it("from a newer midwatch is refused, not rewritten", async () => {
+  it("from a newer midwatch is refused, not rewritten", () => {
     const path = join(folder(), "midwatch.db");
     Registry.open(path).close();
-    const { DatabaseSync } = await import("node:sqlite");
     const db = new DatabaseSync(path);
     db.exec("UPDATE meta SET value = '99' WHERE key = 'schema_version'");
     db.close();
@@ -323,4 +335,30 @@ it("R-001.8: many places are kept at once, each its own", () => {
   registry.watched.putCursors(places(0));
   registry.watched.putCursors(places(100));
   expect(registry.watched.cursors()).toEqual(places(100));
+});
+
+it("summaries are found by their time, without a look at the others; in a database of an earlier version too", () => {
+  const path = join(folder(), "midwatch.db");
+  const rows = Array.from({ length: 500 }, (_, i) => ({
+    agent: parseAgentId(`a-${i}`),
+    run: 1,
+    id: `s-${i}`,
+    told: null,
+    final: 1,
+    data: { timestamp: iso(NOW + (i >> 1) * 1000), text: "x".repeat(1000) },
+  }));
+  const before = Registry.open(path);
+  before.putBack({ tasks: [], agents: [], runs: [], files: [], summaries: rows });
+  before.close();
+  const db = new DatabaseSync(path);
+  db.exec("DROP INDEX summaries_at; UPDATE meta SET value = '4' WHERE key = 'schema_version'");
+  db.close();
+  const registry = open(path);
+  const found = registry.watched.summariesSince(iso(NOW + 248_000));
+  expect(found).toEqual([496, 497, 498, 499].map((i) => ({ agent: `a-${i}`, run: 1, at: iso(NOW + (i >> 1) * 1000) })));
+  expect(registry.watched.summariesSince("")).toHaveLength(500);
+  const looked = new DatabaseSync(path, { readOnly: true });
+  onTestFinished(() => looked.close());
+  const plan = looked.prepare("EXPLAIN QUERY PLAN SELECT agent FROM summaries WHERE data ->> 'timestamp' >= ?").all("");
+  expect(plan[0]?.["detail"]).toMatch(/^SEARCH summaries USING .*INDEX summaries_at/);
 });

@@ -219,10 +219,13 @@ export class Registry {
 
   /**
    * Replaces the contents by what was read from the folders. Rows created at or after `keepSince` (when that reading
-   * began) stay, because the reading may have missed them.
+   * began) stay, because the reading may have missed them; so does a turn that was taken meanwhile, which no folder tells of.
    */
   rebuild(contents: Contents, keepSince: string = iso()): void {
     this.#db.write(() => {
+      const turns = this.#db.all(
+        "SELECT agent, run, turn_mono_ms FROM runs WHERE phase = 'intended' AND queued = 0 AND turn_mono_ms IS NOT NULL",
+      );
       this.#db.run(
         "DELETE FROM files WHERE (agent, run) IN (SELECT agent, run FROM runs WHERE created_at < ?)",
         keepSince,
@@ -236,6 +239,9 @@ export class Registry {
       this.#db.run("DELETE FROM reports");
       this.#db.run("DELETE FROM summaries");
       this.#putContents(contents);
+      const given = "UPDATE runs SET queued = 0, turn_mono_ms = ? WHERE agent = ? AND run = ? AND queued = 1";
+      for (const { agent = null, run = null, turn_mono_ms = null } of turns)
+        this.#db.run(given, turn_mono_ms, agent, run);
       this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('built_at', ?)", iso());
     });
   }

@@ -105,6 +105,7 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX summaries_untold ON summaries (agent) WHERE told IS NOT id;
   `,
+  "CREATE INDEX summaries_at ON summaries (data ->> 'timestamp')",
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -93,6 +93,14 @@ export class Watched {
     return row && readRow("summaries", row);
   }
 
+  /** Whose summaries are of this time or later, oldest first. It reads none of the others. */
+  summariesSince(time: string): { agent: AgentId; run: number; at: string }[] {
+    const at = "data ->> 'timestamp'";
+    return this.#db
+      .all(`SELECT agent, run, ${at} AS at FROM summaries WHERE ${at} >= ? ORDER BY ${at}, agent, run`, time)
+      .map((row) => ({ agent: row["agent"] as AgentId, run: Number(row["run"]), at: String(row["at"]) }));
+  }
+
   summaries(): SummaryRow[] {
     return this.#db.all("SELECT * FROM summaries ORDER BY agent, run").map((row) => readRow("summaries", row));
   }

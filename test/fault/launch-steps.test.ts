@@ -93,6 +93,31 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
   });
 });
 
+it("R-000.38: who follows through restarts gets each run's own lines, also behind a number that was given up", async () => {
+  const at = lab();
+  const { agent } = await at.workspace.run({ argv: ["sh", "-c", 'echo "run $MIDWATCH_RUN"'] });
+  await at.workspace.wait([agent]);
+  const ending = new AbortController();
+  const seen: string[] = [];
+  const done = (async () => {
+    for await (const { run, raw } of at.workspace.log(agent, { forever: true, signal: ending.signal }))
+      if (raw.bytes.toString().startsWith("run")) seen.push(`${run}: ${raw.bytes}`);
+  })();
+  await until(() => seen.length === 1);
+  const { child } = await standing(at, "folders", "restart", agent);
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+  await lookLater(at);
+  expect(await at.workspace.restart(agent)).toMatchObject({ run: 3 });
+  await at.workspace.wait([agent]);
+  await until(() => seen.length > 1);
+  ending.abort();
+  await done;
+  expect(seen).toEqual(["1: run 1", "3: run 3"]);
+  await expectSettled(at);
+});
+
 it("a keeper that died in the middle of its claim has started nothing: the run is given up, or stopped", async () => {
   const at = lab();
   for (const end of ["given up", "stopped"]) {

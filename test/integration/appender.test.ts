@@ -1,12 +1,15 @@
 import { fork, spawnSync } from "node:child_process";
+import { pbkdf2 } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { Appender } from "../../src/disk/appender.ts";
 import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
+import { syncedPaths } from "../support/synced.ts";
 
 const WORKER = fileURLToPath(new URL("../support/appender-worker.ts", import.meta.url));
 
@@ -15,6 +18,14 @@ function lines(file: string): unknown[] {
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
+}
+
+function leadsTo(fd: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return undefined;
+  }
 }
 
 describe("many records to one file", { timeout: patient(60_000) }, () => {
@@ -43,6 +54,35 @@ describe("many records to one file", { timeout: patient(60_000) }, () => {
     await appender.append([{ n: 2 }]);
     appender.close();
     expect(lines(file)).toEqual([{ n: 2 }]);
+  });
+
+  it("R-000.4: closed before the sync or in the middle of it, it acknowledges what is on the disk, and then closes its file", async () => {
+    const file = join(folder(), "events.log");
+    const synced = syncedPaths();
+    const open = (): number => readdirSync("/proc/self/fd").filter((fd) => leadsTo(fd) === file).length;
+    const first = new Appender(file);
+    const before = first.append([{ n: 1 }]);
+    first.close();
+    await before;
+    expect(synced.filter((path) => path === file)).toHaveLength(1);
+    const second = new Appender(file);
+    // All four threads are busy: the sync waits for one of them, and the file is closed meanwhile.
+    const busy = [1, 2, 3, 4].map(() => promisify(pbkdf2)("x", "y", 200_000, 64, "sha512"));
+    const during = second.append([{ n: 2 }]);
+    await Promise.resolve();
+    const during2 = second.append([{ n: 3 }]);
+    second.close();
+    await Promise.all([during, during2, ...busy]);
+    expect(synced.filter((path) => path === file)).toHaveLength(3);
+    expect(lines(file)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(open()).toBe(0);
+  });
+
+  it("R-000.41: who waits for records that a close could not write is told so", async () => {
+    const appender = new Appender("/dev/full");
+    const waiting = expect(appender.append([{ n: 1 }])).rejects.toMatchObject({ code: "DISK_FULL" });
+    expect(() => appender.close()).toThrow(expect.objectContaining({ code: "DISK_FULL" }));
+    await waiting;
   });
 
   it("R-000.5: what was taken along is written when the process exits", async () => {

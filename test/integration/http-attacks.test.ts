@@ -7,6 +7,7 @@ import { serve } from "../../src/doors/http/serve.ts";
 import { operations } from "../../src/operations/index.ts";
 import { ask, bearer, Follower, rssOf, startUp, tokenOf, wire } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
+import { resetUpgrades } from "../support/reset-upgrades.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 async function server(here: Lab, limits: Partial<Limits> = {}) {
@@ -286,6 +287,23 @@ it("a WebSocket that floods, sends too much or what is no message is closed; one
   await until(() => unknown.refused !== undefined);
   expect(unknown.refused).toBe(401);
   many.socket.terminate();
+});
+
+it("clients that are refused a WebSocket and reset the connection neither end the server nor leave descriptors open", async () => {
+  const up = await startUp(lab(), "--port", "0");
+  expect(await resetUpgrades(up, 500)).toMatchObject({ faults: [] });
+}, 60_000);
+
+it("a client that is refused a WebSocket and stays connected does not keep its place", async () => {
+  const { url } = await server(lab(), { connections: 4, refusedMs: 200 });
+  const { host } = new URL(url);
+  const head = `GET /live HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+  const refused = await Promise.all(Array.from({ length: 4 }, () => wire(url, true)));
+  for (const socket of refused) socket.write(head);
+  await until(() => refused.every((socket) => socket.received().startsWith("HTTP/1.1 401 ")));
+  expect(refused.some((socket) => socket.writableEnded)).toBe(false);
+  await until(async () => (await ask(url, "/healthz").catch(() => undefined))?.status === 200);
+  for (const socket of refused) socket.destroy();
 });
 
 it("what an agent prints comes as data, untouched, in JSON that no browser takes for a page; secrets are hidden", async () => {

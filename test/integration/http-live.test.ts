@@ -1,7 +1,9 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { parseAgentId } from "../../src/core/ids.ts";
+import { LIMITS } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
+import { Registry } from "../../src/registry/registry.ts";
 import { followMany, followThroughKills, Numbers, printer } from "../support/followers.ts";
 import { bearer, Follower, rssOf, startUp, tokenOf } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
@@ -98,6 +100,43 @@ it("R-001.26: the fleet comes whole, then what changes; summaries come as they a
   await here.workspace.prune({ olderMs: 0 });
   await until(() => follower.items(1).some(({ gone }) => gone));
   expect(follower.items(1).at(-1)).toEqual({ agent, gone: true });
+});
+
+it("summaries come once each, in messages of a bounded size, and from a cursor only what is newer", async () => {
+  const here = lab();
+  const { agent } = await here.sh("true");
+  await here.workspace.wait([agent]);
+  const time = (i: number): string => new Date(Date.UTC(2026, 0, 1) + Math.floor(i / 100)).toISOString();
+  const summaries = Array.from({ length: 400 }, (_, i) => ({
+    agent: parseAgentId(`s-${i}`),
+    run: 1,
+    id: `${i}`,
+    told: `${i}`,
+    final: 1,
+    data: { instance_id: `s-${i}`, run: 1, timestamp: time(i), current_activity: "x".repeat(2000) },
+  }));
+  const registry = Registry.open(join(here.root, "midwatch.db"));
+  onTestFinished(() => registry.close());
+  const nothing = { tasks: [], agents: [], runs: [], files: [] };
+  registry.putBack({ ...nothing, summaries });
+  const { follower } = await follow(here);
+  follower.send({ sub: 1, stream: "summaries" });
+  await until(() => follower.items(1).length >= 400);
+  expect(new Set(follower.items(1).map(({ instance_id }) => instance_id)).size).toBe(400);
+  for (const { items } of follower.of(1)) expect(JSON.stringify(items).length).toBeLessThan(2 * LIMITS.batchBytes);
+  follower.send({ sub: 2, stream: "summaries", cursor: time(300) });
+  await until(() => follower.items(2).length >= 100);
+  const changed = { ...summaries[7], data: { ...summaries[7]?.data, timestamp: time(1000) } } as (typeof summaries)[0];
+  registry.putBack({ ...nothing, summaries: [changed] });
+  await here.sh("true"); // News of the fleet.
+  for (const [sub, seen] of [
+    [1, 401],
+    [2, 101],
+  ] as const) {
+    await until(() => follower.items(sub).length >= seen);
+    expect(follower.items(sub)).toHaveLength(seen);
+    expect(follower.items(sub).at(-1)).toEqual(changed.data);
+  }
 });
 
 it("a line of many megabytes is shown by its beginning, and the ones behind it come", async () => {

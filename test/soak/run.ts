@@ -24,6 +24,7 @@ import { pidReuse } from "./pid-reuse.ts";
 import { powerCuts } from "./power-cut.ts";
 import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
+import { refusedUpgrades } from "./refused-upgrades.ts";
 import type { Report } from "./report.ts";
 import { signalsInClone } from "./signals.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
@@ -61,6 +62,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   fileKills: [fileKills, 200],
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 40],
+  refusedUpgrades: [refusedUpgrades, 10_000],
   syncClones: [syncClones, 60],
   fleetChaos: [fleetChaos, 1200],
   signals: [signalsInClone, 20],

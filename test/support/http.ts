@@ -126,10 +126,10 @@ export class Follower {
   }
 }
 
-/** A connection to the port, for what no client library would send. */
-export async function wire(url: string): Promise<Socket & { received: () => string }> {
+/** A connection to the port, for what no client library would send. `allowHalfOpen`: it stays open when the server has ended its side. */
+export async function wire(url: string, allowHalfOpen = false): Promise<Socket & { received: () => string }> {
   const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen });
   let text = "";
   socket.on("data", (part) => {
     text += part.toString("latin1");

@@ -13,6 +13,8 @@ export interface Limits {
   answerBytes: number;
   connections: number;
   sockets: number;
+  /** A client that is refused a WebSocket has this long to take the answer and leave. */
+  refusedMs: number;
   /** Of a message from a client over the WebSocket, messages in a second, and what it may follow at once. */
   messageBytes: number;
   messagesPerSecond: number;
@@ -37,6 +39,7 @@ export const LIMITS: Readonly<Limits> = {
   answerBytes: 4 << 20,
   connections: 1024,
   sockets: 512,
+  refusedMs: 1000,
   messageBytes: 64 << 10,
   messagesPerSecond: 200,
   subscriptions: 64,

@@ -62,7 +62,7 @@ export function liveDoor(door: Door): Live {
               ? "503 Service Unavailable"
               : undefined;
       if (refusal === undefined) server.handleUpgrade(request, socket, head, (client) => take(client));
-      else refuse(socket, refusal);
+      else refuse(socket, refusal, limits.refusedMs);
     },
     close() {
       clearInterval(pings);
@@ -73,7 +73,11 @@ export function liveDoor(door: Door): Live {
   };
 }
 
-function refuse(socket: Duplex, status: string): void {
+/** The connection goes in any case: a client that keeps its side open would keep its place among the connections too. */
+function refuse(socket: Duplex, status: string, leaveMs: number): void {
+  const timer = setTimeout(() => socket.destroy(), leaveMs);
+  socket.once("close", () => clearTimeout(timer));
+  socket.resume(); // Its end is seen only when what comes before it is read.
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 

@@ -60,6 +60,8 @@ export async function serve(
     changed,
   };
   const live = liveDoor(door);
+  // Node takes its own handler off a socket that is upgraded; without one a reset by the client ends the process. "close" follows.
+  server.on("connection", (socket) => socket.on("error", () => undefined));
   server.on("request", getRequestListener(httpDoor(door).fetch));
   server.on("upgrade", (request, socket, head) => live.upgrade(request, socket, head));
   server.on("error", (error) => options.tell(`the server: ${error.message}`));

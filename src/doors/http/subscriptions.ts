@@ -98,14 +98,12 @@ class LogSubscription implements Subscription {
     const { feed, end } = this.#again(log.run);
     this.#feed = feed;
     this.#end = end;
-    const at = feed.place(from === "end" ? feed.end : (from?.offset ?? 0));
-    if (at === undefined) {
+    try {
+      this.#at = placeIn(feed, from === "end" ? feed.end : (from?.offset ?? 0));
+    } catch (error) {
       end();
-      throw new MidwatchError("USAGE", "No line of this log begins at that cursor.", {
-        hint: "A cursor is what an earlier message gave; without one the log is read from its beginning.",
-      });
+      throw error;
     }
-    this.#at = at;
   }
 
   take(): Fields | undefined {
@@ -135,6 +133,14 @@ class LogSubscription implements Subscription {
   #cursor(): string {
     return JSON.stringify({ run: this.#run, ...this.#at });
   }
+}
+
+function placeIn(feed: LogFeed, offset: number): LogPlace {
+  const place = feed.place(offset);
+  if (place !== undefined) return place;
+  throw new MidwatchError("USAGE", "No line of this log begins at that cursor.", {
+    hint: "A cursor is what an earlier message gave; without one the log is read from its beginning.",
+  });
 }
 
 /** Reads one batch ahead and no more: the journal waits on the disk until that has been taken. */
@@ -190,26 +196,31 @@ class JournalSubscription implements Subscription {
 }
 
 /** Each summary that changed; the cursor is the time of the newest that was given, so one may come twice, none is left out. */
-function followSummaries(door: Door, from: string | undefined, wake: () => void): Subscription {
+function followSummaries({ workspace, fleet, limits }: Door, from: string | undefined, wake: () => void): Subscription {
   let since = from === "end" ? new Date().toISOString() : (from ?? "");
+  /** The time of each that was given and is not older than the cursor. */
   const told = new Map<string, string>();
-  const close = door.fleet.follow(wake);
+  const close = fleet.follow(wake);
   return {
     over: false,
     close,
     take() {
-      const news = door.workspace.positions
-        .summaries()
-        .filter(
-          ({ instance_id, run, timestamp }) => timestamp >= since && told.get(`${instance_id}.${run}`) !== timestamp,
-        );
-      if (news.length === 0) return undefined;
-      for (const { instance_id, run, timestamp } of news) {
-        told.set(`${instance_id}.${run}`, timestamp);
-        if (timestamp > since) since = timestamp;
+      const items: string[] = [];
+      let bytes = 0;
+      for (const { agent, run, at } of workspace.positions.summariesSince(since)) {
+        if (told.get(`${agent}.${run}`) === at) continue;
+        if (bytes >= limits.batchBytes) break;
+        const summary = workspace.storedSummary(agent, run);
+        if (summary === undefined) continue;
+        const text = JSON.stringify(summary);
+        items.push(text);
+        bytes += text.length;
+        told.set(`${agent}.${run}`, summary.timestamp);
+        since = at;
       }
-      const items = Buffer.from(news.map((summary) => JSON.stringify(summary)).join(","));
-      return { items, more: `"cursor":${JSON.stringify(since)}` };
+      if (items.length === 0) return undefined;
+      for (const [key, at] of told) if (at < since) told.delete(key);
+      return { items: Buffer.from(items.join(",")), more: `"cursor":${JSON.stringify(since)}` };
     },
   };
 }

@@ -10,6 +10,8 @@ export class Changes implements ServerEventBus {
   readonly #listeners = new Set<Listener>();
   #before: Map<string, string> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Which loop looks: one that was ended in the middle of a look finds another number, and stops. */
+  #loop = 0;
 
   constructor(versions: () => Promise<Map<string, string>>) {
     this.#versions = versions;
@@ -17,12 +19,11 @@ export class Changes implements ServerEventBus {
 
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
-    if (this.#timer === undefined) this.#next(0);
+    if (this.#listeners.size === 1) this.#next(0, ++this.#loop);
     return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size > 0) return;
+      if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
       clearTimeout(this.#timer);
-      this.#timer = undefined;
+      this.#loop++;
       this.#before = undefined;
     };
   }
@@ -31,14 +32,14 @@ export class Changes implements ServerEventBus {
     for (const listener of this.#listeners) listener(event);
   }
 
-  #next(ms: number): void {
-    this.#timer = setTimeout(() => void this.#look(), ms).unref();
+  #next(ms: number, loop: number): void {
+    this.#timer = setTimeout(() => void this.#look(loop), ms).unref();
   }
 
-  async #look(): Promise<void> {
+  async #look(loop: number): Promise<void> {
     // A workspace that is not there yet, or cannot be read just now: the next look tells.
     const now = await this.#versions().catch(() => undefined);
-    if (this.#listeners.size === 0) return;
+    if (loop !== this.#loop) return;
     const before = this.#before;
     if (now !== undefined) {
       for (const [uri, version] of before === undefined ? [] : now)
@@ -47,6 +48,6 @@ export class Changes implements ServerEventBus {
       if (listed) this.publish({ kind: "resources_list_changed" });
       this.#before = now;
     }
-    this.#next(LOOK_MS);
+    this.#next(LOOK_MS, loop);
   }
 }

@@ -1,4 +1,4 @@
-/** Who holds the registry's write lock? Asked after a failure only, so it may be slow and may not know. */
+/** Who holds SQLite's lock on a file? Asked after a failure only, so it may be slow and may not know. */
 import { readFileSync, statSync } from "node:fs";
 
 export interface LockHolder {
@@ -12,9 +12,8 @@ const WAL_WRITE_LOCK = 120;
 export function lockHolder(databasePath: string): LockHolder | undefined {
   try {
     const locks = readFileSync("/proc/locks", "utf8");
-    const pid =
-      findHolder(locks, statSync(`${databasePath}-shm`).ino, WAL_WRITE_LOCK) ??
-      findHolder(locks, statSync(databasePath).ino);
+    const shm = statSync(`${databasePath}-shm`, { throwIfNoEntry: false });
+    const pid = (shm && findHolder(locks, shm.ino, WAL_WRITE_LOCK)) ?? findHolder(locks, statSync(databasePath).ino);
     if (pid === undefined) return undefined;
     return { pid, name: readFileSync(`/proc/${pid}/comm`, "utf8").trim() };
   } catch {
