@@ -115,6 +115,14 @@ export interface RunSummary {
   bytes: number;
 }
 
+/** A tool call that an ended run left for a person to decide. */
+export interface DeferredCall {
+  id: string | null;
+  tool: string;
+  /** Null when it is too long to be kept here; the log has it. */
+  input: unknown;
+}
+
 /** What a driver read from the whole stream of an ended run. */
 export interface RunResult {
   outcome: Outcome;
@@ -129,6 +137,10 @@ export interface RunResult {
   cost_usd: number | null;
   turns: number;
   tools: number;
+  /** Agents that the CLI started inside its own process; missing in facts of 0.1. */
+  subagents?: number;
+  /** Missing or null: it left no call for a person to decide. */
+  deferred?: DeferredCall | null;
   /** The last thing it said, cut. */
   text: string | null;
 }
@@ -183,6 +195,10 @@ export interface ShowRecord extends ListRecord {
   runs: RunSummary[];
   files: TrackedFile[];
   cleanup_failures: CleanupFailure[];
+  /** Agents that its CLI started inside its own process; null while that is not known. */
+  subagents: number | null;
+  /** The call that it left for a person to decide. */
+  deferred: DeferredCall | null;
 }
 
 /** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */

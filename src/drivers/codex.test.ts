@@ -128,6 +128,19 @@ describe("codex reader", () => {
     expect(codex.judge(ending(result)).outcome).toBe("completed");
   });
 
+  it("counts the sub-agents that it started, not the calls that wait for them", () => {
+    const call = { type: "collab_tool_call", sender_thread_id: "th-1", agents_states: {} };
+    const spawn = { ...call, id: "item_1", tool: "spawn_agent", prompt: "Look", receiver_thread_ids: [] };
+    const wait = { ...call, id: "item_2", tool: "wait", prompt: null, receiver_thread_ids: ["th-2"] };
+    const { result } = readAll(codex, [
+      item("started", { ...spawn, status: "in_progress" }),
+      item("completed", { ...spawn, receiver_thread_ids: ["th-2"], status: "completed" }),
+      item("completed", { ...wait, status: "completed" }),
+      item("completed", { ...spawn, id: "item_3", status: "failed" }),
+    ]);
+    expect(result).toMatchObject({ subagents: 1, tools: 3 });
+  });
+
   it("takes off what the thread had used before, and passes on the thread's total", () => {
     const first = readAll(codex, [started, turn, completed(9800, 10)]).result;
     const second = readAll(codex, [started, turn, completed(19800, 25)], first.session_use).result;

@@ -15,7 +15,7 @@ import type {
   StreamReader,
   StreamResult,
 } from "./driver.ts";
-import { contentText, countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
+import { contentText, countOf, type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
 import { checkNames, refuseInteractive } from "./refuse.ts";
@@ -68,6 +68,7 @@ export function codexReader(before: SessionUse | null = null): StreamReader {
         const item = fieldsOf(line["item"]);
         const done = line["type"] === "item.completed";
         if (done && item["type"] === "agent_message") answer = textOf(item["text"]);
+        if (done) result.subagents += spawned(item);
         return readItem(item, done, open, atMs);
       }
       case "turn.completed":
@@ -165,6 +166,12 @@ function readTool(item: Fields, done: boolean, open: Set<string>): Activity[] {
     activities.push({ kind: "permission", tool: toolName(item), denied: true });
   }
   return [...activities, { kind: "tool_result", id, ok, text: error ?? output }];
+}
+
+/** How many sub-agents a call started. Each is a thread of its own, whose tokens no line of the stream tells. */
+function spawned(item: Fields): number {
+  if (item["type"] !== "collab_tool_call" || item["tool"] !== "spawn_agent") return 0;
+  return listOf(item["receiver_thread_ids"]).length;
 }
 
 function toolName(item: Fields): string {

@@ -3,7 +3,7 @@
  * A driver is data and pure functions: it starts nothing, reads no file and knows no clock.
  */
 import type { Permission } from "../core/intent.ts";
-import type { Outcome, Tokens } from "../core/types.ts";
+import type { DeferredCall, Outcome, Tokens } from "../core/types.ts";
 
 export type { Permission } from "../core/intent.ts";
 
@@ -97,6 +97,10 @@ export interface StreamResult {
   tools: number;
   /** Tool uses that were refused. */
   denied: number;
+  /** Agents that the CLI started inside its own process. */
+  subagents: number;
+  /** The call that the CLI ended on, for a person to decide: it has neither run it nor dropped it. */
+  deferred: DeferredCall | null;
 }
 
 /** One run's stream, read in order. A line counts once: the reader remembers what it needs to. */

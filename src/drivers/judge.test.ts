@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ending } from "../../test/support/driver.ts";
+import type { StreamResult } from "./driver.ts";
 import { judgeStream } from "./judge.ts";
 import { emptyResult } from "./stream.ts";
 
@@ -14,8 +15,18 @@ describe("judge", () => {
     expect(judgeStream(ending(good, { stopRequested: true })).outcome).toBe("stopped");
   });
 
-  it("calls an end that nobody saw lost, whatever the stream says", () => {
-    expect(judgeStream(ending(good, { exit: { code: null, signal: null } })).outcome).toBe("lost");
+  it("calls an end that nobody saw lost, and tells what the result said", () => {
+    const unseen = (finished: StreamResult["finished"]) =>
+      judgeStream(ending({ ...good, finished }, { exit: { code: null, signal: null } }));
+    expect(unseen(good.finished)).toEqual({
+      outcome: "lost",
+      reason: "Its result says completed; nobody saw its exit.",
+    });
+    expect(unseen({ ok: false, why: "no money", text: null })).toEqual({
+      outcome: "lost",
+      reason: "Its result says failed (no money); nobody saw its exit.",
+    });
+    expect(unseen(null)).toEqual({ outcome: "lost", reason: "Nobody saw how it ended." });
   });
 
   it("gives one bounded line without secrets", () => {

@@ -13,7 +13,14 @@ function judgeOutside(ending: Ending): Judged | null {
   if (ending.limit !== null) return { outcome: "limit", reason: sentence(`it reached its ${ending.limit} limit`) };
   if (ending.stopRequested) return { outcome: "stopped", reason: "A stop was asked for." };
   const { code, signal } = ending.exit;
-  return code === null && signal === null ? { outcome: "lost", reason: "Nobody saw how it ended." } : null;
+  return code === null && signal === null ? { outcome: "lost", reason: unseen(ending) } : null;
+}
+
+/** What the CLI itself said last is worth telling; it does not stand for the exit. */
+function unseen({ result: { finished } }: Ending): string {
+  if (finished === null) return "Nobody saw how it ended.";
+  if (finished.ok) return "Its result says completed; nobody saw its exit.";
+  return sentence(`its result says failed (${finished.why ?? "no reason given"}); nobody saw its exit`);
 }
 
 /** For CLIs that end their stream with a result. `exits` puts words to exit codes that mean something. */

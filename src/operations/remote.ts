@@ -216,5 +216,14 @@ async function* logs(context: Context, fleet: FleetLink, host: string, input: In
 }
 
 function shownLast(record: FleetRecord): unknown {
-  return { ...record, runs: [], files: [], cleanup_failures: [], children: [], worktree: null };
+  return {
+    ...record,
+    runs: [],
+    files: [],
+    cleanup_failures: [],
+    children: [],
+    worktree: null,
+    subagents: null,
+    deferred: null,
+  };
 }
