@@ -11,6 +11,7 @@ import { type Facts, readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
 import type { RunName } from "./launch.ts";
 import { logPath } from "./log-path.ts";
+import { interruptedBy } from "./state.ts";
 import { Turns } from "./turns.ts";
 
 /** Others get their turn after this many lines. */
@@ -50,6 +51,7 @@ export async function readResult(
     exit: { code: exit?.code ?? null, signal: exit?.signal ?? null },
     stopRequested: exit?.stop_requested ?? stop !== undefined,
     limit: exit?.limit ?? stop?.limit ?? null,
+    interrupted: interruptedBy(facts),
     result,
     stderr: stderrEnd(logPath(context.layout, { ...name, newest, stderr: true }).log),
   });

@@ -299,6 +299,16 @@ export interface ExitFact extends ExitStatus {
   max_rss_kb: number | null;
   stop_requested: boolean;
   limit: LimitName | null;
+  /** The limit for which its keeper interrupted it (`limit_policy`); missing in facts of 0.1. */
+  interrupted?: LimitName | null;
+}
+
+/** limit.json: written before somebody other than its keeper interrupts a run that passed a limit. */
+export interface LimitFact {
+  v: 1;
+  limit: LimitName;
+  reason: string;
+  at: string;
 }
 
 /** stuck.json */

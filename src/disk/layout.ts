@@ -105,6 +105,7 @@ export interface RunPaths {
   start: string;
   stop: string;
   hold: string;
+  limit: string;
   exit: string;
   stuck: string;
   done: string;
@@ -221,6 +222,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     start: join(at, "start.json"),
     stop: join(at, "stop.json"),
     hold: join(at, "hold.json"),
+    limit: join(at, "limit.json"),
     exit: join(at, "exit.json"),
     stuck: join(at, "stuck.json"),
     done: join(at, "done.json"),

@@ -117,6 +117,8 @@ export interface Ending {
   exit: { code: number | null; signal: string | null };
   stopRequested: boolean;
   limit: string | null;
+  /** It was interrupted because it passed this limit. */
+  interrupted?: string | null;
   result: StreamResult;
   /** The end of its stderr, when the caller has it: some CLIs say only there why they did not start. */
   stderr?: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ending } from "../../test/support/driver.ts";
 import type { StreamResult } from "./driver.ts";
-import { judgeStream } from "./judge.ts";
+import { judgeExit, judgeStream } from "./judge.ts";
 import { emptyResult } from "./stream.ts";
 
 const good = { ...emptyResult(), finished: { ok: true, why: null, text: null } };
@@ -27,6 +27,18 @@ describe("judge", () => {
       reason: "Its result says failed (no money); nobody saw its exit.",
     });
     expect(unseen(null)).toEqual({ outcome: "lost", reason: "Nobody saw how it ended." });
+  });
+
+  it("calls a failure limit when it was interrupted for one, and leaves a success alone", () => {
+    const bad = { ...good, finished: { ok: false, why: "[ede_diagnostic] aborted", text: null } };
+    expect(judgeStream(ending(bad, { interrupted: "wall", exit: { code: 1, signal: null } }))).toEqual({
+      outcome: "limit",
+      reason: "It was interrupted: it passed its wall limit.",
+    });
+    expect(judgeStream(ending(good, { interrupted: "wall" })).outcome).toBe("completed");
+    expect(judgeExit(ending(good, { interrupted: "idle", exit: { code: null, signal: "SIGINT" } })).outcome).toBe(
+      "limit",
+    );
   });
 
   it("gives one bounded line without secrets", () => {

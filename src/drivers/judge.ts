@@ -25,8 +25,10 @@ function unseen({ result: { finished } }: Ending): string {
 
 /** For CLIs that end their stream with a result. `exits` puts words to exit codes that mean something. */
 export function judgeStream(ending: Ending, exits: Readonly<Record<number, string>> = {}): Judged {
-  const outside = judgeOutside(ending);
-  if (outside !== null) return outside;
+  return judgeOutside(ending) ?? judgeInterrupted(ending, judgeResult(ending, exits));
+}
+
+function judgeResult(ending: Ending, exits: Readonly<Record<number, string>>): Judged {
   const { finished, trouble, tools, denied } = ending.result;
   const end = exitWords(ending, exits);
   const resets = trouble?.resets_at ? ` (resets at ${trouble.resets_at})` : "";
@@ -44,11 +46,18 @@ export function judgeStream(ending: Ending, exits: Readonly<Record<number, strin
 
 /** For programs whose exit code is all there is. */
 export function judgeExit(ending: Ending, success: readonly number[] = [0]): Judged {
-  const outside = judgeOutside(ending);
-  if (outside !== null) return outside;
   const { code } = ending.exit;
-  if (code !== null && success.includes(code)) return { outcome: "completed", reason: null };
-  return failed(`it failed (${exitWords(ending, {})})${colon(lastWords(ending))}`);
+  const completed = code !== null && success.includes(code);
+  const judged: Judged = completed
+    ? { outcome: "completed", reason: null }
+    : failed(`it failed (${exitWords(ending, {})})${colon(lastWords(ending))}`);
+  return judgeOutside(ending) ?? judgeInterrupted(ending, judged);
+}
+
+/** What a CLI says when it is interrupted is not why it ended; and one that completes all the same has completed. */
+function judgeInterrupted({ interrupted }: Ending, judged: Judged): Judged {
+  if (!interrupted || judged.outcome !== "failed") return judged;
+  return { outcome: "limit", reason: sentence(`it was interrupted: it passed its ${interrupted} limit`) };
 }
 
 function failed(why: string): Judged {

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startCli } from "../support/cli-trial.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
@@ -79,3 +79,18 @@ it.skipIf(!isInstalled("codex"))(
   },
   TIMEOUT_MS,
 );
+
+describe.each(["claude", "codex", "gemini", "opencode"] as const)("%s", (cli) => {
+  it.skipIf(!isInstalled(cli))(
+    "interrupted because it passed its time limit, it ended by the limit and says so",
+    async () => {
+      const at = lab();
+      const run = ["--limit-wall", "5s", "--limit-policy", "interrupt"];
+      const steps = [{ say: "I wait.", call: { bash: "timeout 60 tail -f /dev/null" } }, { say: "All is done." }];
+      const { record } = await startCli(at, api, cli, { steps }, { run });
+      const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+      expect(shown).toMatchObject({ outcome: "limit", reason: "was interrupted: it passed its wall limit" });
+    },
+    TIMEOUT_MS,
+  );
+});
