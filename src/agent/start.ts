@@ -62,7 +62,6 @@ const TITLE_MAX = 200;
 export interface Started extends Launched {
   agent: AgentId;
   task: TaskId;
-  warning: string | undefined;
 }
 
 /** What can be said without a workspace: can the name be used, is there such a folder and such a command? */
@@ -164,7 +163,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
     try {
       const launched = await launch(context, { ...composed, prepare });
       if (tree && launched.problem !== undefined) await undoWorktree(context, asked);
-      return { ...launched, agent, task: fact.task, warning: warningOf(room, source) };
+      return { ...launched, agent, task: fact.task, warning: warningOf(room, source, launched.warning) };
     } catch (error) {
       const again = error instanceof MidwatchError && error.code === "DUPLICATE_ID";
       if (tree && !again) await undoWorktree(context, asked);
@@ -177,9 +176,14 @@ export function wantsWorktree({ worktree, branch }: StartOptions): boolean {
   return worktree === true || branch !== undefined;
 }
 
-function warningOf(room: ReturnType<typeof preflight>, source: Repository | undefined): string | undefined {
+function warningOf(
+  room: ReturnType<typeof preflight>,
+  source: Repository | undefined,
+  launched: string | undefined,
+): string | undefined {
   const changes = source?.changes ?? 0;
   const warnings = [
+    ...(launched === undefined ? [] : [launched]),
     ...(room.state === "warning" ? [room.message] : []),
     ...(changes > 0 ? [`${changes} uncommitted changes of ${source?.top} are not in the worktree`] : []),
   ];

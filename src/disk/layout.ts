@@ -37,6 +37,7 @@ export interface Layout {
   trash: string;
   /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
+  worktree(agent: AgentId): string;
   /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
   register(key: string): string;
   /** `agent-<id>.checkpoint` */
@@ -151,6 +152,7 @@ export function layout(root: string): Layout {
     active: join(root, "active"),
     trash: join(root, "trash"),
     worktrees: join(root, "worktrees"),
+    worktree: (agent) => join(root, "worktrees", agent),
     register: (key) => join(root, parseRegisterKey(key)),
     checkpoint: (agent) => join(root, `agent-${agent}.checkpoint`),
     activeMark: (agent, run) => join(root, "active", `${agent}.${run}`),

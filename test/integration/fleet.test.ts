@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { TaskFact } from "../../src/core/intent.ts";
@@ -185,6 +185,23 @@ it("an agent whose driver is not configured any more is told once, and the round
   await workspace.stop([agent]);
   await until(async () => (await loop.round()).started > 0, 20_000);
   expect((await workspace.wait([waiting.agent]))[0]).toMatchObject({ outcome: "completed" });
+});
+
+it("a run whose records cannot be written is told as running, with its id", async () => {
+  const at = lab();
+  const { task } = at.workspace.task("records");
+  const logs = join(at.root, task, "logs");
+  const onStep = (step: string): void => {
+    if (step !== "answered") return;
+    const [log = ""] = readdirSync(logs).filter((name) => name.endsWith("_stream.jsonl"));
+    mkdirSync(join(logs, `deploy_${log.replace("_stream.jsonl", "")}.json`, "in the way"), { recursive: true });
+  };
+  const record = await at.open({ onStep }).run({ argv: ["sleep", "300"], task });
+  expect(record).toMatchObject({
+    phase: "running",
+    warning: expect.stringContaining(`${record.agent} was started, but`),
+  });
+  expect(record.error).toBeUndefined();
 });
 
 it("R-000.14: progress and findings are kept, and answered with what the peers said", async () => {
