@@ -16,6 +16,7 @@ import { createExclusive, readJson, readText, replace } from "../disk/replace.ts
 import { git, gitText } from "../process/git.ts";
 import { runShell } from "../process/shell.ts";
 import { type Context, catchUp } from "./context.ts";
+import { makeGitFolders } from "./git-folders.ts";
 import type { RunName } from "./launch.ts";
 
 /** The repository round a folder, as `--worktree` needs it. */
@@ -118,6 +119,7 @@ export async function makeWorktree(context: Context, name: RunName, plan: Worktr
     // Two steps, each whole or not at all: a lock in the way can be waited for and the step done again.
     await gitText(source.top, ["update-ref", `refs/heads/${fact.branch}`, fact.base, ""], { env });
     await gitText(source.top, ["worktree", "add", "--quiet", fact.path, fact.branch], { env, timeoutMs: CHECKOUT_MS });
+    makeGitFolders(name.agent, fact);
     copyFiles(context, plan);
     replace(file, `${JSON.stringify(fact)}\n`);
     await setUp(context, name, plan);

@@ -67,6 +67,13 @@ describe("codex launch", () => {
     });
   });
 
+  it("opens its sandbox for further folders only where it may edit", () => {
+    const added = (permission: "ask" | "edit" | "all") =>
+      codex.launch(request({ permission, writable: ["/repo/.git/objects"] })).argv.join(" ");
+    expect(added("edit")).toContain("--sandbox workspace-write --add-dir /repo/.git/objects");
+    for (const permission of ["ask", "all"] as const) expect(added(permission)).not.toContain("--add-dir");
+  });
+
   it("takes no messages", () => {
     expect(() => codex.launch(request({ interactive: true }))).toThrow(/takes no messages/);
     expect(codex.message).toBeUndefined();

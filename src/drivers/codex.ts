@@ -90,6 +90,7 @@ function launch(request: LaunchRequest): Launch {
   refuseInteractive("codex", request);
   checkNames(request);
   const argv = ["codex", "exec", "--json", "--skip-git-repo-check", ...PERMISSIONS[request.permission]];
+  if (request.permission === "edit") for (const folder of request.writable) argv.push("--add-dir", folder);
   argv.push("-c", "check_for_update_on_startup=false");
   if (model !== null) argv.push("--model", model);
   const env: Record<string, string> = {};

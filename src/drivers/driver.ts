@@ -20,6 +20,8 @@ export interface LaunchRequest {
   model: string | null;
   permission: Permission;
   cwd: string;
+  /** Folders outside `cwd` that it writes to when it commits; they are all there. For CLIs with a sandbox. */
+  writable: readonly string[];
   mcp: readonly McpServer[];
   /** The CLI's own session: one to go on with, or null for a new one. */
   resume: string | null;
