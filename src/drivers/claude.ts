@@ -128,7 +128,7 @@ function servers(mcp: readonly McpServer[]): Record<string, unknown> {
       name,
       "url" in at
         ? { type: "http", url: at.url, headers: { Authorization: `Bearer \${${bearerVariable(name)}}` }, ...ALWAYS }
-        : { type: "stdio", ...at, ...ALWAYS },
+        : { type: "stdio", command: at.command, args: at.args, env: at.env, ...ALWAYS },
     ]),
   );
 }

@@ -67,6 +67,15 @@ describe("codex launch", () => {
     });
   });
 
+  it("names the variables that a server which starts agents has to inherit, and none of their values", () => {
+    const own = { name: "midwatch", at: { ...LOCAL.at, env: {}, inherits: true } };
+    const env = { OPENAI_API_KEY: "secret-key-9", MIDWATCH_CAPABILITY: "secret-cap", "BASH_FUNC_x%%": "() {}" };
+    const launch = codex.launch(request({ mcp: [own], env }));
+    expect(launch.argv).toContain('mcp_servers.midwatch.env_vars=["OPENAI_API_KEY"]');
+    expect(JSON.stringify(launch)).not.toMatch(/secret|CAPABILITY/);
+    expect(codex.launch(request({ mcp: [LOCAL], env })).argv.join(" ")).not.toContain("OPENAI_API_KEY");
+  });
+
   it("opens its sandbox for further folders only where it may edit", () => {
     const added = (permission: "ask" | "edit" | "all") =>
       codex.launch(request({ permission, writable: ["/repo/.git/objects"] })).argv.join(" ");

@@ -129,13 +129,19 @@ function serverOptions({ name, at }: McpServer, outer: LaunchRequest["env"], env
     return [...option("url", at.url), ...option("bearer_token_env_var", variable), ...always];
   }
   for (const [variable, value] of Object.entries(at.env)) give(variable, value);
-  const variables = Object.keys(at.env);
+  // Codex gives a server a few variables of its own environment and those that are named here. Values stay where they are.
+  const variables = [...new Set([...Object.keys(at.env), ...(at.inherits ? inherited(outer) : [])])];
   return [
     ...option("command", at.command),
     ...option("args", at.args),
     ...(variables.length > 0 ? option("env_vars", variables) : []),
     ...always,
   ];
+}
+
+/** Not what marks the run itself: a server that acts for an agent does not get that from a variable. */
+function inherited(outer: LaunchRequest["env"]): string[] {
+  return Object.keys(outer).filter((name) => /^[A-Za-z_]\w*$/.test(name) && name !== "MIDWATCH_CAPABILITY");
 }
 
 function readItem(item: Fields, done: boolean, open: Set<string>, atMs: number | null): Activity[] {

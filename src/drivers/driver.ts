@@ -11,7 +11,13 @@ export interface McpServer {
   name: string;
   /** A server that the CLI starts itself, or one that is there. */
   at:
-    | { command: string; args: readonly string[]; env: Readonly<Record<string, string>> }
+    | {
+        command: string;
+        args: readonly string[];
+        env: Readonly<Record<string, string>>;
+        /** It needs the whole environment of the run, because it starts agents; some CLIs give a server only a part of theirs. */
+        inherits?: boolean;
+      }
     | { url: string; bearer: string };
 }
 
