@@ -40,7 +40,7 @@ async function naturalEnds(options: Options): Promise<Row> {
   const bar = atMost(median(each), CPU_MS, " ms");
   return row({
     promise: "cleanup",
-    figure: `${count} agents of one task ended by themselves; `reap` cleans up: CPU for each`,
+    figure: `${count} agents of one task ended by themselves; reap cleans up: CPU for each`,
     measured: `${both(each, " ms")}; ${wrong} left over`,
     bar: `${bar.bar}, 0 left over`,
     holds: bar.holds && wrong === 0,

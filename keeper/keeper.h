@@ -171,6 +171,7 @@ struct Run {
   bool interrupt_on_limit, notify_on_limit, limit_told;
   int64_t looked, ran, quiet, printed; /* ms that it ran and that it printed nothing, holds left out, up to `looked`; bytes by then */
   const char *limit;         /* "output", "disk", "wall", "idle" or NULL */
+  const char *interrupted;   /* the limit for which we interrupted it, or NULL */
   bool draining, stuck; int level; unsigned level_round; int64_t drain_from, drain_grace, kill_from;
   const char *held;
   unsigned empty_rounds;

@@ -31,6 +31,8 @@ static void write_exit(Run *run, const siginfo_t *info, const struct rusage *use
   else text_add(&t, ",\"user_ms\":null,\"system_ms\":null,\"max_rss_kb\":null");
   text_add(&t, ",\"stop_requested\":%s,\"limit\":", run->stop_requested ? "true" : "false");
   text_json(&t, run->limit);
+  text_add(&t, ",\"interrupted\":");
+  text_json(&t, run->interrupted);
   text_add(&t, "}\n");
   fact_write(run, "exit.json", &t);
   text_free(&t);
@@ -120,12 +122,12 @@ static bool adopted_is_over(Run *run) {
 }
 
 static void limit_passed(Run *run, const char *limit) {
-  char text[64];
-  snprintf(text, sizeof text, "passed its %s limit", limit);
+  char text[128];
+  snprintf(text, sizeof text, "%.*s passed its %s limit", (int)(strrchr(run->name, '.') - run->name), run->name, limit);
   if (!run->limit_told) event_append(run, "agent.limit", text);
   run->limit_told = true;
   if (run->notify_on_limit) return;
-  if (run->interrupt_on_limit) { proc_signal(&run->main, SIGINT); run->notify_on_limit = true; return; } /* once */
+  if (run->interrupt_on_limit) { proc_signal(&run->main, SIGINT); run->interrupted = limit; run->notify_on_limit = true; return; } /* once */
   run->limit = limit;
   drain_begin(run, run->grace_ms);
 }

@@ -59,7 +59,7 @@ function needOf(record: ListRecord, summary: AgentSummary | undefined): Omit<Nee
   if (outcome === "failed" || outcome === "limit" || outcome === "lost" || phase === "launch_failed") {
     const how = exit.signal ?? (exit.code === null ? "its exit is not known" : `exit ${exit.code}`);
     return {
-      need: "failed",
+      need: outcome === "lost" ? "lost" : "failed",
       why: reason ?? how,
       since: ended_at,
       next: `midwatch logs ${bytes === 0 ? "--stderr " : ""}${agent}`,

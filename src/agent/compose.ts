@@ -18,6 +18,7 @@ import { briefText } from "./brief.ts";
 import { capabilityHash } from "./caller.ts";
 import type { Context } from "./context.ts";
 import { assertCommand, findCommand } from "./find-command.ts";
+import { writableFor } from "./git-folders.ts";
 import { assertTakesMessages } from "./messages.ts";
 import { ownServer } from "./own-server.ts";
 
@@ -68,6 +69,7 @@ export function compose(
     model: asked.model,
     permission: asked.permission,
     cwd: asked.cwd,
+    writable: writableFor(context, asked),
     mcp,
     resume: asked.resume ? asked.session : null,
     session: randomUUID(),

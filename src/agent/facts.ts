@@ -8,6 +8,7 @@ import type {
   DoneFact,
   ExitFact,
   HoldFact,
+  LimitFact,
   StartFact,
   StopFact,
   StuckFact,
@@ -23,6 +24,7 @@ export interface Facts {
   stop: StopFact | undefined;
   hold: HoldFact | undefined;
   exit: ExitFact | undefined;
+  limit: LimitFact | undefined;
   stuck: StuckFact | undefined;
   done: DoneFact | undefined;
   cleanup: CleanupFact | undefined;
@@ -53,6 +55,7 @@ function readOnce(paths: RunPaths): Facts {
     start,
     stop: read(paths.stop),
     exit: read(paths.exit),
+    limit: read(paths.limit),
     done,
     cleanup: done || start?.exec_error || claim?.by === "launcher" ? sound(read(paths.cleanup)) : undefined,
     hold: done ? undefined : read(paths.hold),

@@ -27,6 +27,8 @@ export interface Launched {
   start: StartFact | undefined;
   /** Why there is no running agent, in one sentence. */
   problem: string | undefined;
+  /** Something a person should know of a run that was started all the same. */
+  warning?: string | undefined;
 }
 
 export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
@@ -90,14 +92,28 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
     const data = { run, driver: plan.intent.driver, pid: started.main.pid };
     audit(context, [{ type: "agent.started", content: `${agent} started (run ${run})`, task, agent, data }]);
   }
-  replaceFastInside(
-    layout.root,
-    layout.agent(task, agent).deploy,
-    `${JSON.stringify(deployRecord(plan.intent, started), null, 1)}\n`,
-  );
-  catchUp(context, (registry) => registry.putRun(row, agentRow(plan.intent)));
-  writeView(context, task);
-  return { row, start: started, problem: problemOf(answer, plan.intent) };
+  const warning = keepRecords(context, plan.intent, started, row);
+  return { row, start: started, problem: problemOf(answer, plan.intent), warning };
+}
+
+/** What others read of a run that has been started. Its facts are on disk: what cannot be written here does not undo that. */
+function keepRecords(
+  context: Context,
+  intent: IntentFact,
+  started: StartFact | undefined,
+  row: RunRow,
+): string | undefined {
+  const { layout } = context;
+  const { task, agent } = intent;
+  try {
+    const text = `${JSON.stringify(deployRecord(intent, started), null, 1)}\n`;
+    replaceFastInside(layout.root, layout.agent(task, agent).deploy, text);
+    catchUp(context, (registry) => registry.putRun(row, agentRow(intent)));
+    writeView(context, task);
+    return undefined;
+  } catch (error) {
+    return `${agent} was started, but not all records of it could be written: ${toMidwatchError(error).message}`;
+  }
 }
 
 function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {

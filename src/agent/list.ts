@@ -61,11 +61,16 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     const known = readFacts(layout.run(task, agent, row.run));
     return known.intent ? runRow(layout, task, agent, row.run, known, false) : row;
   };
+  const maskers = new Maskers(context);
+  const result = facts.cleanup?.result;
+  const deferred = result?.deferred ?? null;
   return {
-    ...new Maskers(context).listed(listRecord({ agent: listed.agent, run })),
+    ...maskers.listed(listRecord({ agent: listed.agent, run })),
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],
+    subagents: result?.subagents ?? null,
+    deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
     children: below(context, agent, observed),
     worktree: await worktreeState(context, { task, agent, run: run.run }),
   };

@@ -1,6 +1,6 @@
 /** From what a person typed to one agent and its newest run. */
 import { MidwatchError } from "../core/errors.ts";
-import { AGENT_ID, type AgentId, parseAgentId, quote } from "../core/ids.ts";
+import { type AgentId, parseAgentId, quote } from "../core/ids.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import type { Listed } from "../registry/registry.ts";
 import { type Context, withReader } from "./context.ts";
@@ -15,15 +15,15 @@ export interface Located {
 /** An id, a unique prefix of one, or (inside a run) nothing at all. */
 export function resolveId(context: Context, text: string | undefined): AgentId {
   const own = context.caller === undefined ? context.env["MIDWATCH_AGENT"] : context.caller.agent;
-  const asked = text ?? own;
-  if (asked === undefined || asked === "") {
+  const given = text ?? own;
+  if (given === undefined || given === "") {
     throw new MidwatchError("USAGE", "Which agent? No id was given.", {
       hint: "`midwatch ls` lists them; a unique beginning is enough.",
     });
   }
-  if (!AGENT_ID.test(asked)) parseAgentId(asked);
+  const asked = parseAgentId(given);
   return withReader(context, (registry) => {
-    if (registry.get(asked as AgentId)) return asked as AgentId;
+    if (registry.get(asked)) return asked;
     const found = registry.findByPrefix(asked);
     const [only] = found;
     if (only !== undefined && found.length === 1) return only;

@@ -6,9 +6,12 @@ import { existsSync } from "node:fs";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
-import type { LimitName, Tokens } from "../core/types.ts";
+import { iso } from "../core/time.ts";
+import type { LimitFact, LimitName, Tokens } from "../core/types.ts";
+import { createInside } from "../disk/write-inside.ts";
 import { placeId } from "../journal/event.ts";
 import { signalMain } from "../process/identity.ts";
+import { Apart } from "./apart.ts";
 import { archiveAged } from "./archive.ts";
 import { audit } from "./audit.ts";
 import { type Context, withReader } from "./context.ts";
@@ -44,6 +47,7 @@ export class Loop {
   readonly #lingerMs: number;
   readonly #readings: Readings;
   readonly #known = new KnownFacts();
+  readonly #apart: Apart;
   readonly #told = new Set<string>();
   #tidyAt = 0;
   #looked = "";
@@ -55,6 +59,7 @@ export class Loop {
     this.#context = context;
     this.#lingerMs = lingerMs;
     this.#readings = new Readings(context);
+    this.#apart = new Apart(context);
   }
 
   async round(): Promise<Round> {
@@ -64,12 +69,14 @@ export class Loop {
     const stopped: AgentId[] = [];
     const reported = withReader(this.#context, (registry) => registry.reporters());
     for (const one of observed.filter(({ row }) => row.phase === "running")) {
-      const why = (reported.has(one.agent) ? this.#lingers(one) : undefined) ?? (await this.#passed(one));
-      if (why === undefined) continue;
-      await stop(this.#context, [one.agent], why);
-      stopped.push(one.agent);
+      await this.#apart.each(one, async () => {
+        const why = (reported.has(one.agent) ? this.#lingers(one) : undefined) ?? (await this.#passed(one));
+        if (why === undefined) return;
+        await stop(this.#context, [one.agent], why);
+        stopped.push(one.agent);
+      });
     }
-    await closeIdle(this.#context, observed, this.#readings);
+    await closeIdle(this.#context, observed, this.#readings, this.#apart);
     this.#readings.keep(observed);
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
   }
@@ -125,16 +132,24 @@ export class Loop {
   }
 
   /** Once, as its keeper does for the limits of time; the id is the same for whoever tells it. */
-  #tell({ agent, task, run, facts }: Observed, { limit, reason }: Passed, interrupt: boolean): void {
+  #tell(one: Observed, { limit, reason }: Passed, interrupt: boolean): void {
+    const { agent, task, run } = one;
     const key = `${agent}.${run}.${limit}`;
     if (this.#told.has(key)) return;
+    if (interrupt) this.#interrupt(one, { v: 1, limit, reason, at: iso() });
     this.#told.add(key);
-    const content = `passed its ${limit} limit: ${reason}`;
+    const content = `${agent} passed its ${limit} limit: ${reason}`;
     audit(this.#context, [
       { type: "agent.limit", id: placeId("limit", key), content, agent, task, data: { run, limit } },
     ]);
-    const { start } = facts;
-    if (interrupt && start?.main) signalMain({ ...start, main: start.main }, "SIGINT");
+  }
+
+  /** The fact first: whoever finds the run ended knows why. One that is there was written by somebody who interrupted it too. */
+  #interrupt({ agent, task, run, facts: { start } }: Observed, fact: LimitFact): void {
+    const { root } = this.#context.layout;
+    const path = this.#context.layout.run(task, agent, run).limit;
+    if (createInside(root, path, `${JSON.stringify(fact)}\n`) && start?.main)
+      signalMain({ ...start, main: start.main }, "SIGINT");
   }
 }
 

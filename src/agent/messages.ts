@@ -16,6 +16,7 @@ import type { RunPaths } from "../disk/layout.ts";
 import { createExclusive } from "../disk/replace.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { Log } from "../log/log.ts";
+import type { Apart } from "./apart.ts";
 import { assertMate, callingAgent } from "./caller.ts";
 import { type Context, withReader } from "./context.ts";
 import { type Facts, readFacts } from "./facts.ts";
@@ -107,19 +108,30 @@ function close(context: Context, paths: RunPaths): void {
 }
 
 /** Agents that have finished, and to whom nobody has said anything for `interactive_idle`, get the end of their input. */
-export async function closeIdle(context: Context, observed: readonly Observed[], readings: Readings): Promise<void> {
+export async function closeIdle(
+  context: Context,
+  observed: readonly Observed[],
+  readings: Readings,
+  apart: Apart,
+): Promise<void> {
   for (const one of observed) {
     const { intent } = one.facts;
     const paths = context.layout.run(one.task, one.agent, one.run);
     if (one.row.phase !== "running" || !intent?.interactive || existsSync(paths.inputClosed)) continue;
     const moved = Math.max(...[paths.messages, one.row.log].map((path) => stat(path)?.mtimeMs ?? 0));
     if (Date.now() - moved < context.config.interactive_idle) continue;
-    try {
-      if ((await readings.read(one, intent.driver)).result.finished !== null) close(context, paths);
-    } catch (error) {
-      // A driver that is not configured any more, or a full disk: the next round looks again, and `stop` always works.
-      if (!["BAD_CONFIG", "USAGE", "DISK_FULL"].includes(toMidwatchError(error).code)) throw error;
-    }
+    await apart.each(one, async () => {
+      if ((await readings.read(one, intent.driver)).result.finished !== null) closeIfRoom(context, paths);
+    });
+  }
+}
+
+/** On a full disk the next round tries again; `stop` always works. */
+function closeIfRoom(context: Context, paths: RunPaths): void {
+  try {
+    close(context, paths);
+  } catch (error) {
+    if (toMidwatchError(error).code !== "DISK_FULL") throw error;
   }
 }
 

@@ -10,7 +10,7 @@ export function ownServer(context: Context, agent: AgentId, capability: string):
   const server = announcedServer(context);
   if (server !== undefined)
     return { name: "midwatch", at: { url: `${server.url}/mcp`, bearer: `${agent}:${capability}` } };
-  // No environment is named: which agent it serves it knows from the keeper above it.
+  // Which agent it serves it knows from the keeper above it; the agents that it starts need the keys of this one.
   const [command, ...args] = midwatchWords(["mcp", "--workspace", context.layout.root]);
-  return { name: "midwatch", at: { command, args, env: {} } };
+  return { name: "midwatch", at: { command, args, env: {}, inherits: true } };
 }

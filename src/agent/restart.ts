@@ -44,7 +44,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
       hint: `midwatch stop ${agent}`,
     });
   }
-  if (former.worktree && !existsSync(former.worktree))
+  if (former.worktree && !existsSync(layout.worktree(agent)))
     throw new MidwatchError("NOT_FOUND_WORKTREE", `The worktree of ${agent} was removed; it cannot work there again.`, {
       hint: "Start a new agent: midwatch run --worktree ...",
     });

@@ -2,7 +2,7 @@
 import { setImmediate as breathe } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
 import { parseRfc3339 } from "../core/time.ts";
-import type { RunResult } from "../core/types.ts";
+import type { DeferredCall, RunResult } from "../core/types.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { Log } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
@@ -12,12 +12,14 @@ import { findDriver } from "./find-driver.ts";
 import type { RunName } from "./launch.ts";
 import { logPath } from "./log-path.ts";
 import { runNumbers } from "./run-numbers.ts";
+import { interruptedBy } from "./state.ts";
 import { Turns } from "./turns.ts";
 
 /** Others get their turn after this many lines. */
 const AT_ONCE = 2000;
 const STDERR_MAX = 4096;
 const TEXT_MAX = 2000;
+const INPUT_MAX = 16_384;
 
 /** Null for drivers whose lines say nothing about the run. */
 export async function readResult(
@@ -50,17 +52,25 @@ export async function readResult(
     exit: { code: exit?.code ?? null, signal: exit?.signal ?? null },
     stopRequested: exit?.stop_requested ?? stop !== undefined,
     limit: exit?.limit ?? stop?.limit ?? null,
+    interrupted: interruptedBy(facts),
     result,
     stderr: stderrEnd(logPath(context.layout, { ...name, newest, stderr: true }).log),
   });
-  const { session, model, tokens, session_use, cost_usd, turns, tools } = result;
+  const { session, model, tokens, session_use, cost_usd, turns, tools, subagents } = result;
   const text = result.finished?.text?.slice(0, TEXT_MAX) ?? null;
-  return { outcome, reason, session, model, tokens, session_use, cost_usd, turns, tools, text };
+  const deferred = outcome === "failed" ? bounded(result.deferred) : null;
+  const used = { tokens, session_use, cost_usd, turns, tools, subagents };
+  return { outcome, reason, session, model, ...used, deferred, text };
+}
+
+function bounded(call: DeferredCall | null): DeferredCall | null {
+  return call === null || JSON.stringify(call.input).length <= INPUT_MAX ? call : { ...call, input: null };
 }
 
 /** A driver that is not configured any more: the exit is all there is. */
 function lostDriver({ exit }: Facts, reason: string): RunResult {
-  const outcome = exit?.stop_requested ? "stopped" : exit?.code === 0 ? "completed" : "failed";
+  const seen = exit !== undefined && (exit.code !== null || exit.signal !== null);
+  const outcome = exit?.stop_requested ? "stopped" : !seen ? "lost" : exit.code === 0 ? "completed" : "failed";
   const nothing = { session: null, model: null, tokens: null, session_use: null, cost_usd: null, text: null };
   return { outcome, reason, ...nothing, turns: 0, tools: 0 };
 }

@@ -18,7 +18,7 @@ export interface RunRecord {
 }
 
 /** As it was when the keeper answered: a short agent may have ended since, and `wait` or `show` will tell. */
-export function runRecord(launched: Launched & { warning?: string | undefined }, task: string): RunRecord {
+export function runRecord(launched: Launched, task: string): RunRecord {
   const { agent, run, log, pid, keeper_pid, guarantee, queued, phase } = launched.row;
   const started = phase === "launch_failed" || pid === null ? "launch_failed" : "running";
   return {

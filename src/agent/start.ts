@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newAgentId, newNonce, newTaskId, quote, slug, type TaskId } from "../core/ids.ts";
-import type { IntentFact, Permission, TaskFact } from "../core/intent.ts";
+import { type IntentFact, type Permission, PROMPT_BYTES, type TaskFact } from "../core/intent.ts";
 import { iso, monoMs } from "../core/time.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
@@ -62,12 +62,11 @@ const TITLE_MAX = 200;
 export interface Started extends Launched {
   agent: AgentId;
   task: TaskId;
-  warning: string | undefined;
 }
 
 /** What can be said without a workspace: can the name be used, is there such a folder and such a command? */
 export function checkStart(
-  options: Pick<StartOptions, "argv" | "cwd" | "name" | "role" | "stdin">,
+  options: Pick<StartOptions, "argv" | "cwd" | "name" | "role" | "stdin" | "prompt">,
   driver: Driver,
   callerCwd: string,
   env: NodeJS.ProcessEnv,
@@ -75,10 +74,23 @@ export function checkStart(
   const cwd = resolve(callerCwd, options.cwd ?? ".");
   slug(options.name ?? options.role ?? driver.name);
   assertFolder(cwd);
-  if (options.stdin !== undefined) assertInput(resolve(cwd, options.stdin));
+  if (Buffer.byteLength(options.prompt ?? "") > PROMPT_BYTES)
+    throw new MidwatchError("USAGE", `The prompt is longer than ${PROMPT_BYTES} bytes.`, {
+      hint: "Put long text into a file that the agent can read, and name that file.",
+    });
+  if (options.stdin !== undefined) {
+    if (driver.program !== null) throw stdinTaken(driver.name);
+    assertInput(resolve(cwd, options.stdin));
+  }
   if (driver.program === null) assertCommand(options.argv?.[0] ?? "", cwd, env["PATH"] ?? "");
   else assertProgram(driver, env["PATH"] ?? "");
   return cwd;
+}
+
+function stdinTaken(driver: string): MidwatchError {
+  return new MidwatchError("USAGE", `--stdin is for commands: the driver ${driver} reads its prompt from its input.`, {
+    hint: "Give that text as the prompt: `midwatch run --prompt-file FILE`, or `midwatch run -` with it on the standard input.",
+  });
 }
 
 export async function start(context: Context, driver: Driver, options: StartOptions): Promise<Started> {
@@ -151,7 +163,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
     try {
       const launched = await launch(context, { ...composed, prepare });
       if (tree && launched.problem !== undefined) await undoWorktree(context, asked);
-      return { ...launched, agent, task: fact.task, warning: warningOf(room, source) };
+      return { ...launched, agent, task: fact.task, warning: warningOf(room, source, launched.warning) };
     } catch (error) {
       const again = error instanceof MidwatchError && error.code === "DUPLICATE_ID";
       if (tree && !again) await undoWorktree(context, asked);
@@ -164,9 +176,14 @@ export function wantsWorktree({ worktree, branch }: StartOptions): boolean {
   return worktree === true || branch !== undefined;
 }
 
-function warningOf(room: ReturnType<typeof preflight>, source: Repository | undefined): string | undefined {
+function warningOf(
+  room: ReturnType<typeof preflight>,
+  source: Repository | undefined,
+  launched: string | undefined,
+): string | undefined {
   const changes = source?.changes ?? 0;
   const warnings = [
+    ...(launched === undefined ? [] : [launched]),
     ...(room.state === "warning" ? [room.message] : []),
     ...(changes > 0 ? [`${changes} uncommitted changes of ${source?.top} are not in the worktree`] : []),
   ];

@@ -9,6 +9,7 @@ const NONE: Facts = {
   stop: undefined,
   hold: undefined,
   exit: undefined,
+  limit: undefined,
   stuck: undefined,
   done: undefined,
   cleanup: undefined,

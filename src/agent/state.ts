@@ -1,5 +1,5 @@
 /** What a run's facts mean. Pure: the same facts and the same answer about its keeper always give the same state. */
-import type { Outcome, Phase } from "../core/types.ts";
+import type { LimitName, Outcome, Phase } from "../core/types.ts";
 import type { Facts } from "./facts.ts";
 
 /** A launcher that has started no keeper by then is given up; whoever does so must create the claim first. */
@@ -25,7 +25,7 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
   if (cleanup?.result) return cleanup.result.outcome;
   if (exit?.stop_requested) return "stopped";
   if (exit && exit.code === 0) return "completed";
-  if (exit && (exit.code !== null || exit.signal !== null)) return "failed";
+  if (exit && (exit.code !== null || exit.signal !== null)) return interruptedBy(facts) ? "limit" : "failed";
   if (exit || phase === "lost") return "lost";
   return done ? "stopped" : null;
 }
@@ -38,7 +38,17 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
   const limit = exit?.limit ?? stop?.limit;
   if (limit && exit) return `passed its ${limit} limit`;
   if (exit?.stop_requested) return stop?.reason ?? null;
+  const interrupted = interruptedBy(facts);
+  if (interrupted && outcomeOf(facts, phase) === "limit") {
+    const figures = facts.limit ? ` (${facts.limit.reason})` : "";
+    return `was interrupted: it passed its ${interrupted} limit${figures}`;
+  }
   return cleanup?.result?.reason ?? null;
+}
+
+/** The limit for which it was interrupted. It may have gone on and completed all the same. */
+export function interruptedBy({ exit, limit }: Facts): LimitName | null {
+  return exit?.interrupted ?? limit?.limit ?? null;
 }
 
 export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {

@@ -34,7 +34,7 @@ export function trackedFiles(layout: Layout, { task, agent, run }: RunName): Tra
   const paths = layout.agent(task, agent);
   const { dir, cleanup, intent } = layout.run(task, agent, run);
   const logs = logPath(layout, { task, agent, run, newest: true });
-  const worktree = readJson<IntentFact>(intent).value?.worktree;
+  const hasWorktree = typeof readJson<IntentFact>(intent).value?.worktree === "string";
   const kinds: [FileKind, string][] = [
     ["prompt", paths.prompt],
     ["log", logs.log],
@@ -45,7 +45,7 @@ export function trackedFiles(layout: Layout, { task, agent, run }: RunName): Tra
     ["findings", paths.findings],
     ["run", dir],
     ["summaries", paths.summaries],
-    ...(typeof worktree === "string" ? [["worktree", worktree] as [FileKind, string]] : []),
+    ...(hasWorktree ? [["worktree", layout.worktree(agent)] as [FileKind, string]] : []),
   ];
   const known = new Map(readJson<CleanupFact>(cleanup).value?.files?.map((file) => [file.path, file]));
   return kinds.map(([kind, path]) => {

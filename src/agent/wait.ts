@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
 import type { Message, ShowRecord } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
+import { Apart } from "./apart.ts";
 import type { Context } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { show } from "./list.ts";
@@ -26,6 +27,7 @@ export async function wait(context: Context, agents: readonly AgentId[], options
   const paths = agents.map((agent) => locate(context, agent).paths);
   const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
   const readings = new Readings(context);
+  const apart = new Apart(context);
   let reconciled = Number.NEGATIVE_INFINITY;
   let pause = 5;
   for (;;) {
@@ -38,7 +40,7 @@ export async function wait(context: Context, agents: readonly AgentId[], options
     if (performance.now() - reconciled > RECONCILE_MS) {
       const observed = await reconcile(context); // A keeper killed while we wait is taken over.
       await startWaiting(context, observed);
-      await closeIdle(context, observed, readings);
+      await closeIdle(context, observed, readings, apart);
       for (const agent of agents) locate(context, agent); // A launch that was given up is not waited for.
       reconciled = performance.now();
     }

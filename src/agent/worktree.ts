@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { realpathSync, statSync } from "node:fs";
-import { join, relative } from "node:path";
+import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
 import type { IntentFact, WorktreeFact } from "../core/intent.ts";
@@ -16,6 +16,7 @@ import { createExclusive, readJson, readText, replace } from "../disk/replace.ts
 import { git, gitText } from "../process/git.ts";
 import { runShell } from "../process/shell.ts";
 import { type Context, catchUp } from "./context.ts";
+import { makeGitFolders } from "./git-folders.ts";
 import type { RunName } from "./launch.ts";
 
 /** The repository round a folder, as `--worktree` needs it. */
@@ -89,7 +90,7 @@ export async function planWorktree(
     throw new MidwatchError("USAGE", `There is a branch ${quote(branch)} already; an agent gets one of its own.`, {
       hint: "Give another name with --branch, or none.",
     });
-  const path = join(layout.worktrees, agent);
+  const path = layout.worktree(agent);
   return {
     fact: {
       v: 1,
@@ -110,10 +111,7 @@ export async function makeWorktree(context: Context, name: RunName, plan: Worktr
   const { layout, env } = context;
   const { fact, source } = plan;
   const file = layout.agent(name.task, name.agent).worktree;
-  const alive = setInterval(
-    () => catchUp(context, (registry) => registry.stillLaunching(name.agent, name.run)),
-    ALIVE_MS,
-  );
+  const alive = setInterval(() => stillLaunching(context, name), ALIVE_MS);
   try {
     makeFolder(layout.root, layout.run(name.task, name.agent, name.run).dir);
     makeFolder(layout.root, layout.worktrees);
@@ -121,6 +119,7 @@ export async function makeWorktree(context: Context, name: RunName, plan: Worktr
     // Two steps, each whole or not at all: a lock in the way can be waited for and the step done again.
     await gitText(source.top, ["update-ref", `refs/heads/${fact.branch}`, fact.base, ""], { env });
     await gitText(source.top, ["worktree", "add", "--quiet", fact.path, fact.branch], { env, timeoutMs: CHECKOUT_MS });
+    makeGitFolders(name.agent, fact);
     copyFiles(context, plan);
     replace(file, `${JSON.stringify(fact)}\n`);
     await setUp(context, name, plan);
@@ -130,6 +129,15 @@ export async function makeWorktree(context: Context, name: RunName, plan: Worktr
       });
   } finally {
     clearInterval(alive);
+  }
+}
+
+/** Best effort, like all that a timer does: nobody would catch what it throws. */
+function stillLaunching(context: Context, { agent, run }: RunName): void {
+  try {
+    catchUp(context, (registry) => registry.stillLaunching(agent, run));
+  } catch {
+    // The next step of the launch meets the same fault and tells it.
   }
 }
 
@@ -155,13 +163,18 @@ async function setUp(context: Context, { task, agent, run }: RunName, { fact }: 
   });
 }
 
-/** What is known of an agent's worktree; undefined when it never had one. */
+/** What is known of an agent's worktree; undefined when it never had one. The agent can write the facts: where it lies is not theirs to say. */
 export function worktreeOf({ layout }: Context, { task, agent, run }: RunName): WorktreeFact | undefined {
+  const path = layout.worktree(agent);
   const fact = readJson<WorktreeFact>(layout.agent(task, agent).worktree).value;
-  if (fact) return fact;
+  if (fact) return { ...fact, path, copied: (fact.copied ?? []).filter((one) => isBelow(one.path)) };
   const intent = readJson<IntentFact>(layout.run(task, agent, run).intent).value;
   if (!intent?.worktree || !intent.git) return undefined;
-  return { v: 1, path: intent.worktree, ...intent.git, copied: [], made_at: intent.created_at };
+  return { v: 1, ...intent.git, path, copied: [], made_at: intent.created_at };
+}
+
+function isBelow(path: string): boolean {
+  return !isAbsolute(path) && !normalize(path).split(sep).includes("..");
 }
 
 /** The worktree as it is now; null when the agent never had one. */

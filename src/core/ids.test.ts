@@ -19,12 +19,17 @@ describe("ids", () => {
   it("R-004.13, R-004.19: no text becomes an id that could leave the workspace", () => {
     const evil = ["../../etc/passwd", "..", "a/b", "a\\b", "a\0b", "a\nb", "", ".", "日本", "---", " "];
     for (const text of evil) expect(() => slug(text), JSON.stringify(text)).toThrow(/cannot be used as a name/);
-    for (const text of ["..", "a/b", "A", "-a", "", "a".repeat(65), "a b", "a.1", "é", 7, null]) {
+    for (const text of ["..", "a/b", "A/B", "-a", "", "a".repeat(65), "a b", "a.1", "é", 7, null]) {
       expect(() => parseAgentId(text), String(text)).toThrow(/is not an agent id/);
     }
     for (const text of ["TASK-1", "TASK-20261115-190405-1A1A1A1A", "../TASK-20261115-190405-1a1a1a1a"]) {
       expect(() => parseTaskId(text), text).toThrow(/is not a task id/);
     }
+  });
+
+  it("an agent is found in any case of letters, and a task is not taken for one", () => {
+    expect(parseAgentId("Ltok-190405-1A1A1A")).toBe("ltok-190405-1a1a1a");
+    expect(() => parseAgentId("TASK-20261115-190405-1a1a1a1a")).toThrow(/is not an agent id/);
   });
 
   it("whatever a slug accepts gives a valid agent id", () => {

@@ -98,8 +98,10 @@ export function slug(text: string): string {
   return made;
 }
 
+/** Ids are lower case; whoever types the name that was given may write it as it was. */
 export function parseAgentId(text: unknown): AgentId {
-  if (isAgentId(text)) return text;
+  const lower = typeof text === "string" && !isTaskId(text) ? text.toLowerCase() : text;
+  if (isAgentId(lower)) return lower;
   throw new MidwatchError("BAD_ID", `${quote(text)} is not an agent id.`, {
     hint: isTaskId(text)
       ? `It is a task: \`midwatch ls --all --task ${text}\` lists its agents.`

@@ -8,6 +8,9 @@ export type Tier = Config["tier"];
 /** What follows an alert of the watch; telling is always done. */
 export type VerdictPolicy = "notify" | "interrupt" | "stop";
 
+/** More than any model reads at once. It is kept in the intent, which everybody who looks at the run reads. */
+export const PROMPT_BYTES = 1_048_576;
+
 /** task.json */
 export interface TaskFact {
   v: 1;

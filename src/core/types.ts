@@ -115,6 +115,14 @@ export interface RunSummary {
   bytes: number;
 }
 
+/** A tool call that an ended run left for a person to decide. */
+export interface DeferredCall {
+  id: string | null;
+  tool: string;
+  /** Null when it is too long to be kept here; the log has it. */
+  input: unknown;
+}
+
 /** What a driver read from the whole stream of an ended run. */
 export interface RunResult {
   outcome: Outcome;
@@ -129,6 +137,10 @@ export interface RunResult {
   cost_usd: number | null;
   turns: number;
   tools: number;
+  /** Agents that the CLI started inside its own process; missing in facts of 0.1. */
+  subagents?: number;
+  /** Missing or null: it left no call for a person to decide. */
+  deferred?: DeferredCall | null;
   /** The last thing it said, cut. */
   text: string | null;
 }
@@ -183,6 +195,10 @@ export interface ShowRecord extends ListRecord {
   runs: RunSummary[];
   files: TrackedFile[];
   cleanup_failures: CleanupFailure[];
+  /** Agents that its CLI started inside its own process; null while that is not known. */
+  subagents: number | null;
+  /** The call that it left for a person to decide. */
+  deferred: DeferredCall | null;
 }
 
 /** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */
@@ -283,6 +299,16 @@ export interface ExitFact extends ExitStatus {
   max_rss_kb: number | null;
   stop_requested: boolean;
   limit: LimitName | null;
+  /** The limit for which its keeper interrupted it (`limit_policy`); missing in facts of 0.1. */
+  interrupted?: LimitName | null;
+}
+
+/** limit.json: written before somebody other than its keeper interrupts a run that passed a limit. */
+export interface LimitFact {
+  v: 1;
+  limit: LimitName;
+  reason: string;
+  at: string;
 }
 
 /** stuck.json */

@@ -37,6 +37,7 @@ export interface Layout {
   trash: string;
   /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
+  worktree(agent: AgentId): string;
   /** Where a register of the journal is kept; throws BAD_ID for what is no key of one. */
   register(key: string): string;
   /** `agent-<id>.checkpoint` */
@@ -107,6 +108,7 @@ export interface RunPaths {
   start: string;
   stop: string;
   hold: string;
+  limit: string;
   exit: string;
   stuck: string;
   done: string;
@@ -152,6 +154,7 @@ export function layout(root: string): Layout {
     active: join(root, "active"),
     trash: join(root, "trash"),
     worktrees: join(root, "worktrees"),
+    worktree: (agent) => join(root, "worktrees", agent),
     register: (key) => join(root, parseRegisterKey(key)),
     checkpoint: (agent) => join(root, `agent-${agent}.checkpoint`),
     locks: {
@@ -229,6 +232,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     start: `${at}/start.json`,
     stop: `${at}/stop.json`,
     hold: `${at}/hold.json`,
+    limit: `${at}/limit.json`,
     exit: `${at}/exit.json`,
     stuck: `${at}/stuck.json`,
     done: `${at}/done.json`,

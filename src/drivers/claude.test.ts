@@ -297,6 +297,25 @@ describe("claude judge", () => {
   const judged = (lines: readonly unknown[], code = 0) =>
     claude.judge(ending(readAll(claude, lines).result, { exit: { code, signal: null } }));
 
+  it("is not completed when it ends on a call that was deferred, though it says success and exits 0", () => {
+    const call = { id: "t9", name: "Bash", input: { command: "rm -rf build" } };
+    const end = done({ stop_reason: "tool_deferred", result: "", deferred_tool_use: call });
+    const { activities, result } = readAll(claude, [init, said("m1", bash), end]);
+    expect(result.deferred).toEqual({ id: "t9", tool: "Bash", input: { command: "rm -rf build" } });
+    expect(activities.at(-1)).toEqual({ kind: "permission", tool: "Bash", denied: false });
+    expect(claude.judge(ending(result))).toEqual({
+      outcome: "failed",
+      reason: "It deferred its call of Bash and waits for a person to decide.",
+    });
+  });
+
+  it("counts sub-agents, as it goes and then as the result has them", () => {
+    const spawn = { type: "tool_use", id: "t2", name: "Agent", input: { prompt: "look" } };
+    expect(readAll(claude, [init, said("m1", spawn)]).result.subagents).toBe(1);
+    const end = done({ subagent_stats: { spawned: 3 } });
+    expect(readAll(claude, [init, said("m1", spawn), end]).result.subagents).toBe(3);
+  });
+
   it("needs a result, a good one, and exit 0", () => {
     expect(judged([init, done()])).toEqual({ outcome: "completed", reason: null });
     expect(judged([init])).toEqual({ outcome: "failed", reason: "It ended without a result (exit code 0)." });

@@ -3,7 +3,7 @@
  * so before the end tokens are an estimate from below; the `result` line has the true figures, sub-agents included.
  */
 import { join } from "node:path";
-import type { Tokens } from "../core/types.ts";
+import type { DeferredCall, Tokens } from "../core/types.ts";
 import { claudeUsage, type UsageMeter } from "./claude-usage.ts";
 import type {
   Activity,
@@ -32,6 +32,9 @@ const PERMISSIONS: Readonly<Record<Permission, readonly string[]>> = {
 };
 
 const MCP_FILE = "mcp.json";
+
+/** Tools that start a sub-agent; the result counts them again, those that sub-agents started among them. */
+const SPAWNS: ReadonlySet<unknown> = new Set(["Agent", "Task"]);
 
 /** Results that mean a limit of the CLI's own. */
 const ENDS: Readonly<Record<string, string>> = {
@@ -125,7 +128,7 @@ function servers(mcp: readonly McpServer[]): Record<string, unknown> {
       name,
       "url" in at
         ? { type: "http", url: at.url, headers: { Authorization: `Bearer \${${bearerVariable(name)}}` }, ...ALWAYS }
-        : { type: "stdio", ...at, ...ALWAYS },
+        : { type: "stdio", command: at.command, args: at.args, env: at.env, ...ALWAYS },
     ]),
   );
 }
@@ -176,6 +179,7 @@ function assistant(line: Fields, result: StreamResult, meter: UsageMeter, atMs: 
   }
   result.finished = null;
   const activities = blocks.map(block);
+  for (const { type, name } of blocks) if (type === "tool_use" && SPAWNS.has(name)) result.subagents++;
   const usage = meter.message(body, textOf(line["request_id"]));
   if (usage.fresh && line["parent_tool_use_id"] == null) result.turns++;
   if (usage.tokens !== null) activities.push(usageActivity(usage.tokens, meter.costUsd(), textOf(body["model"])));
@@ -252,8 +256,26 @@ function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: num
   if (!ok && result.trouble === null && troubleOf(said ?? "", status) !== null) {
     activities.push(trouble({ text: said ?? subtype, status, fatal: true, atMs }));
   }
+  result.subagents = numberOf(fieldsOf(line["subagent_stats"])["spawned"]) ?? result.subagents;
+  result.deferred = deferredCall(line);
+  if (result.deferred !== null) return [...activities, ...waitsForPerson(result.deferred, text)];
   const why = ok ? null : (ENDS[subtype] ?? said ?? `it ended with ${subtype}`);
   return [...activities, { kind: "finished", ok, why, text }];
+}
+
+/** A hook may defer a call: the CLI then ends with "success", and the call waits for whoever resumes the session. */
+function deferredCall(line: Fields): DeferredCall | null {
+  if (line["stop_reason"] !== "tool_deferred") return null;
+  const call = fieldsOf(line["deferred_tool_use"]);
+  return { id: textOf(call["id"]), tool: textOf(call["name"]) ?? "unknown", input: call["input"] ?? null };
+}
+
+function waitsForPerson({ tool }: DeferredCall, text: string | null): Activity[] {
+  const why = `it deferred its call of ${tool} and waits for a person to decide`;
+  return [
+    { kind: "finished", ok: false, why, text },
+    { kind: "permission", tool, denied: false },
+  ];
 }
 
 function usageActivity(tokens: Tokens, cost_usd: number | null, model: string | null): Activity {

@@ -67,6 +67,22 @@ describe("codex launch", () => {
     });
   });
 
+  it("names the variables that a server which starts agents has to inherit, and none of their values", () => {
+    const own = { name: "midwatch", at: { ...LOCAL.at, env: {}, inherits: true } };
+    const env = { OPENAI_API_KEY: "secret-key-9", MIDWATCH_CAPABILITY: "secret-cap", "BASH_FUNC_x%%": "() {}" };
+    const launch = codex.launch(request({ mcp: [own], env }));
+    expect(launch.argv).toContain('mcp_servers.midwatch.env_vars=["OPENAI_API_KEY"]');
+    expect(JSON.stringify(launch)).not.toMatch(/secret|CAPABILITY/);
+    expect(codex.launch(request({ mcp: [LOCAL], env })).argv.join(" ")).not.toContain("OPENAI_API_KEY");
+  });
+
+  it("opens its sandbox for further folders only where it may edit", () => {
+    const added = (permission: "ask" | "edit" | "all") =>
+      codex.launch(request({ permission, writable: ["/repo/.git/objects"] })).argv.join(" ");
+    expect(added("edit")).toContain("--sandbox workspace-write --add-dir /repo/.git/objects");
+    for (const permission of ["ask", "all"] as const) expect(added(permission)).not.toContain("--add-dir");
+  });
+
   it("takes no messages", () => {
     expect(() => codex.launch(request({ interactive: true }))).toThrow(/takes no messages/);
     expect(codex.message).toBeUndefined();
@@ -126,6 +142,19 @@ describe("codex reader", () => {
     ]);
     expect(result).toMatchObject({ tools: 3, denied: 1, turns: 1 });
     expect(codex.judge(ending(result)).outcome).toBe("completed");
+  });
+
+  it("counts the sub-agents that it started, not the calls that wait for them", () => {
+    const call = { type: "collab_tool_call", sender_thread_id: "th-1", agents_states: {} };
+    const spawn = { ...call, id: "item_1", tool: "spawn_agent", prompt: "Look", receiver_thread_ids: [] };
+    const wait = { ...call, id: "item_2", tool: "wait", prompt: null, receiver_thread_ids: ["th-2"] };
+    const { result } = readAll(codex, [
+      item("started", { ...spawn, status: "in_progress" }),
+      item("completed", { ...spawn, receiver_thread_ids: ["th-2"], status: "completed" }),
+      item("completed", { ...wait, status: "completed" }),
+      item("completed", { ...spawn, id: "item_3", status: "failed" }),
+    ]);
+    expect(result).toMatchObject({ subagents: 1, tools: 3 });
   });
 
   it("takes off what the thread had used before, and passes on the thread's total", () => {

@@ -15,7 +15,7 @@ import type {
   StreamReader,
   StreamResult,
 } from "./driver.ts";
-import { contentText, countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
+import { contentText, countOf, type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
 import { checkNames, refuseInteractive } from "./refuse.ts";
@@ -68,6 +68,7 @@ export function codexReader(before: SessionUse | null = null): StreamReader {
         const item = fieldsOf(line["item"]);
         const done = line["type"] === "item.completed";
         if (done && item["type"] === "agent_message") answer = textOf(item["text"]);
+        if (done) result.subagents += spawned(item);
         return readItem(item, done, open, atMs);
       }
       case "turn.completed":
@@ -89,6 +90,7 @@ function launch(request: LaunchRequest): Launch {
   refuseInteractive("codex", request);
   checkNames(request);
   const argv = ["codex", "exec", "--json", "--skip-git-repo-check", ...PERMISSIONS[request.permission]];
+  if (request.permission === "edit") for (const folder of request.writable) argv.push("--add-dir", folder);
   argv.push("-c", "check_for_update_on_startup=false");
   if (model !== null) argv.push("--model", model);
   const env: Record<string, string> = {};
@@ -127,13 +129,19 @@ function serverOptions({ name, at }: McpServer, outer: LaunchRequest["env"], env
     return [...option("url", at.url), ...option("bearer_token_env_var", variable), ...always];
   }
   for (const [variable, value] of Object.entries(at.env)) give(variable, value);
-  const variables = Object.keys(at.env);
+  // Codex gives a server a few variables of its own environment and those that are named here. Values stay where they are.
+  const variables = [...new Set([...Object.keys(at.env), ...(at.inherits ? inherited(outer) : [])])];
   return [
     ...option("command", at.command),
     ...option("args", at.args),
     ...(variables.length > 0 ? option("env_vars", variables) : []),
     ...always,
   ];
+}
+
+/** Not what marks the run itself: a server that acts for an agent does not get that from a variable. */
+function inherited(outer: LaunchRequest["env"]): string[] {
+  return Object.keys(outer).filter((name) => /^[A-Za-z_]\w*$/.test(name) && name !== "MIDWATCH_CAPABILITY");
 }
 
 function readItem(item: Fields, done: boolean, open: Set<string>, atMs: number | null): Activity[] {
@@ -165,6 +173,12 @@ function readTool(item: Fields, done: boolean, open: Set<string>): Activity[] {
     activities.push({ kind: "permission", tool: toolName(item), denied: true });
   }
   return [...activities, { kind: "tool_result", id, ok, text: error ?? output }];
+}
+
+/** How many sub-agents a call started. Each is a thread of its own, whose tokens no line of the stream tells. */
+function spawned(item: Fields): number {
+  if (item["type"] !== "collab_tool_call" || item["tool"] !== "spawn_agent") return 0;
+  return listOf(item["receiver_thread_ids"]).length;
 }
 
 function toolName(item: Fields): string {

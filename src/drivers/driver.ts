@@ -3,7 +3,7 @@
  * A driver is data and pure functions: it starts nothing, reads no file and knows no clock.
  */
 import type { Permission } from "../core/intent.ts";
-import type { Outcome, Tokens } from "../core/types.ts";
+import type { DeferredCall, Outcome, Tokens } from "../core/types.ts";
 
 export type { Permission } from "../core/intent.ts";
 
@@ -11,7 +11,13 @@ export interface McpServer {
   name: string;
   /** A server that the CLI starts itself, or one that is there. */
   at:
-    | { command: string; args: readonly string[]; env: Readonly<Record<string, string>> }
+    | {
+        command: string;
+        args: readonly string[];
+        env: Readonly<Record<string, string>>;
+        /** It needs the whole environment of the run, because it starts agents; some CLIs give a server only a part of theirs. */
+        inherits?: boolean;
+      }
     | { url: string; bearer: string };
 }
 
@@ -20,6 +26,8 @@ export interface LaunchRequest {
   model: string | null;
   permission: Permission;
   cwd: string;
+  /** Folders outside `cwd` that it writes to when it commits; they are all there. For CLIs with a sandbox. */
+  writable: readonly string[];
   mcp: readonly McpServer[];
   /** The CLI's own session: one to go on with, or null for a new one. */
   resume: string | null;
@@ -97,6 +105,10 @@ export interface StreamResult {
   tools: number;
   /** Tool uses that were refused. */
   denied: number;
+  /** Agents that the CLI started inside its own process. */
+  subagents: number;
+  /** The call that the CLI ended on, for a person to decide: it has neither run it nor dropped it. */
+  deferred: DeferredCall | null;
 }
 
 /** One run's stream, read in order. A line counts once: the reader remembers what it needs to. */
@@ -113,6 +125,8 @@ export interface Ending {
   exit: { code: number | null; signal: string | null };
   stopRequested: boolean;
   limit: string | null;
+  /** It was interrupted because it passed this limit. */
+  interrupted?: string | null;
   result: StreamResult;
   /** The end of its stderr, when the caller has it: some CLIs say only there why they did not start. */
   stderr?: string;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ending } from "../../test/support/driver.ts";
-import { judgeStream } from "./judge.ts";
+import type { StreamResult } from "./driver.ts";
+import { judgeExit, judgeStream } from "./judge.ts";
 import { emptyResult } from "./stream.ts";
 
 const good = { ...emptyResult(), finished: { ok: true, why: null, text: null } };
@@ -14,8 +15,30 @@ describe("judge", () => {
     expect(judgeStream(ending(good, { stopRequested: true })).outcome).toBe("stopped");
   });
 
-  it("calls an end that nobody saw lost, whatever the stream says", () => {
-    expect(judgeStream(ending(good, { exit: { code: null, signal: null } })).outcome).toBe("lost");
+  it("calls an end that nobody saw lost, and tells what the result said", () => {
+    const unseen = (finished: StreamResult["finished"]) =>
+      judgeStream(ending({ ...good, finished }, { exit: { code: null, signal: null } }));
+    expect(unseen(good.finished)).toEqual({
+      outcome: "lost",
+      reason: "Its result says completed; nobody saw its exit.",
+    });
+    expect(unseen({ ok: false, why: "no money", text: null })).toEqual({
+      outcome: "lost",
+      reason: "Its result says failed (no money); nobody saw its exit.",
+    });
+    expect(unseen(null)).toEqual({ outcome: "lost", reason: "Nobody saw how it ended." });
+  });
+
+  it("calls a failure limit when it was interrupted for one, and leaves a success alone", () => {
+    const bad = { ...good, finished: { ok: false, why: "[ede_diagnostic] aborted", text: null } };
+    expect(judgeStream(ending(bad, { interrupted: "wall", exit: { code: 1, signal: null } }))).toEqual({
+      outcome: "limit",
+      reason: "It was interrupted: it passed its wall limit.",
+    });
+    expect(judgeStream(ending(good, { interrupted: "wall" })).outcome).toBe("completed");
+    expect(judgeExit(ending(good, { interrupted: "idle", exit: { code: null, signal: "SIGINT" } })).outcome).toBe(
+      "limit",
+    );
   });
 
   it("gives one bounded line without secrets", () => {

@@ -13,13 +13,22 @@ function judgeOutside(ending: Ending): Judged | null {
   if (ending.limit !== null) return { outcome: "limit", reason: sentence(`it reached its ${ending.limit} limit`) };
   if (ending.stopRequested) return { outcome: "stopped", reason: "A stop was asked for." };
   const { code, signal } = ending.exit;
-  return code === null && signal === null ? { outcome: "lost", reason: "Nobody saw how it ended." } : null;
+  return code === null && signal === null ? { outcome: "lost", reason: unseen(ending) } : null;
+}
+
+/** What the CLI itself said last is worth telling; it does not stand for the exit. */
+function unseen({ result: { finished } }: Ending): string {
+  if (finished === null) return "Nobody saw how it ended.";
+  if (finished.ok) return "Its result says completed; nobody saw its exit.";
+  return sentence(`its result says failed (${finished.why ?? "no reason given"}); nobody saw its exit`);
 }
 
 /** For CLIs that end their stream with a result. `exits` puts words to exit codes that mean something. */
 export function judgeStream(ending: Ending, exits: Readonly<Record<number, string>> = {}): Judged {
-  const outside = judgeOutside(ending);
-  if (outside !== null) return outside;
+  return judgeOutside(ending) ?? judgeInterrupted(ending, judgeResult(ending, exits));
+}
+
+function judgeResult(ending: Ending, exits: Readonly<Record<number, string>>): Judged {
   const { finished, trouble, tools, denied } = ending.result;
   const end = exitWords(ending, exits);
   const resets = trouble?.resets_at ? ` (resets at ${trouble.resets_at})` : "";
@@ -37,11 +46,18 @@ export function judgeStream(ending: Ending, exits: Readonly<Record<number, strin
 
 /** For programs whose exit code is all there is. */
 export function judgeExit(ending: Ending, success: readonly number[] = [0]): Judged {
-  const outside = judgeOutside(ending);
-  if (outside !== null) return outside;
   const { code } = ending.exit;
-  if (code !== null && success.includes(code)) return { outcome: "completed", reason: null };
-  return failed(`it failed (${exitWords(ending, {})})${colon(lastWords(ending))}`);
+  const completed = code !== null && success.includes(code);
+  const judged: Judged = completed
+    ? { outcome: "completed", reason: null }
+    : failed(`it failed (${exitWords(ending, {})})${colon(lastWords(ending))}`);
+  return judgeOutside(ending) ?? judgeInterrupted(ending, judged);
+}
+
+/** What a CLI says when it is interrupted is not why it ended; and one that completes all the same has completed. */
+function judgeInterrupted({ interrupted }: Ending, judged: Judged): Judged {
+  if (!interrupted || judged.outcome !== "failed") return judged;
+  return { outcome: "limit", reason: sentence(`it was interrupted: it passed its ${interrupted} limit`) };
 }
 
 function failed(why: string): Judged {

@@ -6,7 +6,10 @@ import type { Tokens } from "../core/types.ts";
 import type { Activity, SessionUse, StreamReader, StreamResult } from "./driver.ts";
 import { type Fields, isFields } from "./fields.ts";
 
-/** A driver's own part. It may set `turns`, `session_use` and, when more work follows an end, `finished` in the result. */
+/**
+ * A driver's own part. In the result it may set `turns`, `subagents`, `deferred`, `session_use` and, when more work follows an end,
+ * `finished`.
+ */
 export type ReadLine = (line: Fields, result: StreamResult, atMs: number | null) => Activity[];
 
 export function streamReader(readLine: ReadLine, before: SessionUse | null = null): StreamReader {
@@ -34,6 +37,8 @@ export function emptyResult(): StreamResult {
     turns: 0,
     tools: 0,
     denied: 0,
+    subagents: 0,
+    deferred: null,
   };
 }
 

@@ -8,6 +8,7 @@ import { iso } from "../core/time.ts";
 import { type FleetLink, type FleetRecord, type Page, place, readShipped } from "../fleet.ts";
 import { fleetOf } from "./fleet-of.ts";
 import type { Context, Operation } from "./operation.ts";
+import { type PromptInput, promptOf } from "./text-input.ts";
 
 /** What a host answers to others. */
 export const REMOTE: readonly string[] = [
@@ -62,13 +63,13 @@ function placed({ host, on, anywhere, ...input }: Input): Elsewhere | undefined 
 }
 
 /** What has a slash and is not this is no id at all, and refused as such. */
-const HOST_AND_ID = /^([a-z0-9][a-z0-9_-]{0,63})\/[a-z0-9][a-z0-9_-]{0,63}$/;
+const HOST_AND_ID = /^([a-z0-9][a-z0-9_-]{0,63})\/[a-z0-9][a-z0-9_-]{0,63}$/i;
 
 /** `HOST/ID` in one field or in several; ids have no slash. */
 function named(input: Input): Elsewhere | undefined {
   const { agent, agents } = input as { agent?: string; agents?: string[] };
   const all = agents ?? (agent === undefined ? [] : [agent]);
-  const hosts = new Set(all.map((one) => HOST_AND_ID.exec(one)?.[1] ?? ""));
+  const hosts = new Set(all.map((one) => HOST_AND_ID.exec(one)?.[1]?.toLowerCase() ?? ""));
   if (hosts.size === 0 || (hosts.size === 1 && hosts.has(""))) return undefined;
   const [host, ...more] = hosts;
   if (more.length > 0)
@@ -93,10 +94,17 @@ async function elsewhere(
       held = true;
       return closing(fleet, logsOrCopy(context, fleet, host, input));
     }
-    return await ask(fleet, host, operation, input, context.json);
+    const asked = operation.name === "run" ? await withPrompt(context, input) : input;
+    return await ask(fleet, host, operation, asked, context.json);
   } finally {
     if (!held) await fleet.close();
   }
+}
+
+/** Files and the standard input are here, not there. */
+async function withPrompt(context: Context, { prompt_file, ...input }: Input): Promise<Input> {
+  const given = { prompt: input["prompt"], prompt_file } as PromptInput;
+  return { ...input, prompt: await promptOf(context, given) };
 }
 
 async function ask(
@@ -216,5 +224,14 @@ async function* logs(context: Context, fleet: FleetLink, host: string, input: In
 }
 
 function shownLast(record: FleetRecord): unknown {
-  return { ...record, runs: [], files: [], cleanup_failures: [], children: [], worktree: null };
+  return {
+    ...record,
+    runs: [],
+    files: [],
+    cleanup_failures: [],
+    children: [],
+    worktree: null,
+    subagents: null,
+    deferred: null,
+  };
 }

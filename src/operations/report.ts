@@ -28,7 +28,7 @@ function withId(words: readonly string[], most: number): { agent: string | undef
   });
   if (words.length === most) return { agent: undefined, rest: [...words] };
   const [agent, ...rest] = words;
-  if (agent === undefined || rest.length !== most || !AGENT_ID.test(agent)) throw usage;
+  if (agent === undefined || rest.length !== most || !AGENT_ID.test(agent.toLowerCase())) throw usage;
   return { agent, rest };
 }
 

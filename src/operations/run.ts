@@ -11,13 +11,15 @@ import { configFlag } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Context, type Operation, operation } from "./operation.ts";
 import { state } from "./render.ts";
+import { promptOf } from "./text-input.ts";
 
 const input = z.strictObject({
   prompt: z
     .string()
-    .describe("What the agent should do (for the driver of an agent CLI)")
+    .describe("What the agent should do (for the driver of an agent CLI); `-` reads it from the input")
     .meta({ value: "PROMPT" })
     .optional(),
+  prompt_file: z.string().describe("Read the prompt from this file; of up to 1 MiB").meta({ value: "FILE" }).optional(),
   command: z
     .array(z.string())
     .describe(
@@ -48,7 +50,7 @@ const input = z.strictObject({
   cwd: z.string().describe("Working folder of the agent").meta({ value: "DIR" }).optional(),
   stdin: z
     .string()
-    .describe("File or FIFO the agent reads from; nothing by default")
+    .describe("File or FIFO that a command reads from; nothing by default. An agent CLI reads its prompt there")
     .meta({ value: "FILE" })
     .optional(),
   env_file: z.string().describe("NAME=value lines for the agent's environment").meta({ value: "FILE" }).optional(),
@@ -136,6 +138,8 @@ export const run: Operation = operation({
     "midwatch run --wait -- ./build.sh",
     'midwatch run --worktree "port the parser"',
     'midwatch run --interactive "wait for my messages"',
+    "midwatch run --prompt-file plan.md",
+    "git diff | midwatch run -",
   ],
   run: (context, given) => begin(context, given),
   render: (item, options) =>
@@ -183,7 +187,7 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
     token_limit: given.limit_tokens,
     cost_limit: given.limit_cost,
   };
-  const prompts = given.each === undefined ? [given.prompt] : readPrompts(context, given);
+  const prompts = given.each === undefined ? [await promptOf(context, given)] : readPrompts(context, given);
   const all = prompts.map((prompt) => optionsOf(context, given, prompt));
   for (const options of all) await checkRun(options, context);
   const workspace = workspaceOf(context, { make: true, config, fallbackDir: fallback_dir });
@@ -247,8 +251,8 @@ function both(): never {
 }
 
 /** The lines of --each that say something. */
-function readPrompts(context: Context, { each, prompt }: Given): string[] {
-  if (prompt !== undefined)
+function readPrompts(context: Context, { each, prompt, prompt_file }: Given): string[] {
+  if (prompt !== undefined || prompt_file !== undefined)
     throw new MidwatchError("USAGE", "Give one prompt or --each FILE, not both.", {
       hint: "Put the prompt into the file.",
     });

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { MidwatchError } from "../core/errors.ts";
 import { maskText, maskValue } from "../core/mask.ts";
@@ -7,7 +6,10 @@ import { agentRef, duration } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation } from "./operation.ts";
 import { age, table } from "./render.ts";
+import { readInput } from "./text-input.ts";
 
+/** Where a message is refused for its length in characters, none of them is lost before. */
+const MESSAGE_BYTES = 4 << 20;
 const WAIT_MS = 60_000;
 const SHOWN = 60;
 
@@ -42,7 +44,7 @@ export const send: Operation = operation({
     }
     const message = await workspace.send(
       agent,
-      text === "-" && context.door === "cli" ? readFileSync(0, "utf8") : text,
+      text === "-" && context.door === "cli" ? await readInput(context, text, "The message", MESSAGE_BYTES) : text,
     );
     if (close) await workspace.closeInput(agent);
     const timeoutMs = timeout ?? WAIT_MS;

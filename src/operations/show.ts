@@ -62,6 +62,8 @@ export const show: Operation = operation({
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     if (record.reason) lines.splice(3, 0, ["why", record.reason]);
     if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record.tokens, record.cost_usd)]);
+    if (record.subagents) lines.push(["sub-agents", String(record.subagents)]);
+    if (record.deferred) lines.push(["deferred", `${record.deferred.tool} ${JSON.stringify(record.deferred.input)}`]);
     if (record.parent) lines.splice(2, 0, ["parent", record.parent]);
     for (const { pid, name } of record.alive ?? []) lines.push(["alive", `${pid} ${name}`]);
     for (const one of record.runs.length > 1 ? record.runs : []) {

@@ -58,7 +58,7 @@ describe("bad input", () => {
     ["$(id)"],
     ["`id`"],
     [LONG],
-    ["A"],
+    ["A b"],
     ["-x y"],
     ["ä"],
     [""],
@@ -165,6 +165,16 @@ describe("bad input", () => {
     for (const words of [["run", "--", "true"], ["ls"], ["reap"], ["prune"]])
       expect(await midwatch(place, words)).toMatchObject({ code: 5, stderr: expect.stringContaining("UNSAFE_PATH") });
     expect(readdirSync(outside)).toEqual([]);
+  });
+
+  it("an agent is found by its name as it was given, whatever its case", async () => {
+    const place = folder();
+    const { agent } = await workspaceIn(place).run({ argv: ["true"], name: "Ltok" });
+    for (const id of ["Ltok", "LTOK", agent.toUpperCase()])
+      expect(await midwatch(place, ["show", id])).toMatchObject({ code: 0, stdout: expect.stringContaining(agent) });
+    expect(await midwatch(place, ["progress", "Ltok", "working", "halfway"])).toMatchObject({ code: 0 });
+    const child = await midwatch(place, ["run", "--parent", agent.toUpperCase(), "--json", "--", "true"]);
+    expect(child).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("a prefix that is not unique is answered with what it could be", async () => {

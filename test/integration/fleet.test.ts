@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { TaskFact } from "../../src/core/intent.ts";
@@ -10,6 +10,18 @@ import { CLI, type Lab, until } from "../support/workspace.ts";
 const lines = (text: string): string[] => text.trim().split("\n");
 /** `midwatch ...` as an agent's shell calls it. */
 const MIDWATCH = `"${process.execPath}" "${CLI}"`;
+
+interface Told {
+  type: string;
+  agent?: string;
+  content: string;
+}
+
+function events(at: Lab, type: string): Told[] {
+  return lines(readFileSync(join(at.root, "events.log"), "utf8"))
+    .map((line) => JSON.parse(line) as Told)
+    .filter((event) => event.type === type);
+}
 
 /** A CLI of our own: prints its input as a JSON result, told of in the configuration. */
 function withEcho(at: Lab, more: object = {}): void {
@@ -132,15 +144,65 @@ it("with another policy a passed limit is told once, and the agent is interrupte
     const workspace = at.open();
     const { agent } = await workspace.run({ driver: "echo", prompt: "LINGER" });
     const loop = workspace.loop();
-    const told = (): number =>
-      lines(readFileSync(join(at.root, "events.log"), "utf8")).filter((line) => line.includes('"agent.limit"')).length;
-    await until(async () => (await loop.round()).stopped.length === 0 && told() > 0, 20_000);
+    const told = () => events(at, "agent.limit");
+    await until(async () => (await loop.round()).stopped.length === 0 && told().length > 0, 20_000);
     await loop.round();
-    expect(told()).toBe(1);
+    expect(told()).toMatchObject([{ agent, content: expect.stringContaining(`${agent} passed its tokens limit: `) }]);
     if (policy === "interrupt")
-      expect((await workspace.wait([agent]))[0]).toMatchObject({ exit: { signal: "SIGINT" } });
+      expect((await workspace.wait([agent]))[0]).toMatchObject({
+        outcome: "limit",
+        reason: "was interrupted: it passed its tokens limit (120 tokens, at most 100)",
+        exit: { signal: "SIGINT" },
+      });
     else expect(await workspace.show(agent)).toMatchObject({ phase: "running" });
   }
+});
+
+it("a time limit that interrupts: the outcome is limit, unless the agent completes all the same; the event names it", async () => {
+  const at = lab({ wall_limit: "300ms", limit_policy: "interrupt" });
+  const ends = await at.run("sleep", "300");
+  const goes = await at.sh("trap '' INT; sleep 1; echo done");
+  expect(await at.workspace.wait([ends.agent, goes.agent])).toMatchObject([
+    { outcome: "limit", reason: "was interrupted: it passed its wall limit", exit: { signal: "SIGINT" } },
+    { outcome: "completed", reason: null, exit: { code: 0 } },
+  ]);
+  expect(events(at, "agent.limit").map(({ content }) => content)).toEqual(
+    expect.arrayContaining([`${ends.agent} passed its wall limit`, `${goes.agent} passed its wall limit`]),
+  );
+});
+
+it("an agent whose driver is not configured any more is told once, and the round goes on for the others", async () => {
+  const at = lab({ token_limit: 1_000_000, max_running: 1 });
+  withEcho(at);
+  const { agent } = await at.open().run({ driver: "echo", prompt: "LINGER", name: "odd" });
+  writeFileSync(join(at.folder, "midwatch.config.json"), "{}");
+  const workspace = at.open();
+  const waiting = await workspace.run({ argv: ["true"], queue: true, name: "waits" });
+  const loop = workspace.loop();
+  await loop.round();
+  await loop.round();
+  const troubles = events(at, "error");
+  expect(troubles).toMatchObject([{ agent, content: expect.stringContaining(`${agent} cannot be looked after: `) }]);
+  await workspace.stop([agent]);
+  await until(async () => (await loop.round()).started > 0, 20_000);
+  expect((await workspace.wait([waiting.agent]))[0]).toMatchObject({ outcome: "completed" });
+});
+
+it("a run whose records cannot be written is told as running, with its id", async () => {
+  const at = lab();
+  const { task } = at.workspace.task("records");
+  const logs = join(at.root, task, "logs");
+  const onStep = (step: string): void => {
+    if (step !== "answered") return;
+    const [log = ""] = readdirSync(logs).filter((name) => name.endsWith("_stream.jsonl"));
+    mkdirSync(join(logs, `deploy_${log.replace("_stream.jsonl", "")}.json`, "in the way"), { recursive: true });
+  };
+  const record = await at.open({ onStep }).run({ argv: ["sleep", "300"], task });
+  expect(record).toMatchObject({
+    phase: "running",
+    warning: expect.stringContaining(`${record.agent} was started, but`),
+  });
+  expect(record.error).toBeUndefined();
 });
 
 it("R-000.14: progress and findings are kept, and answered with what the peers said", async () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { globSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { midwatch } from "../support/cli.ts";
@@ -104,6 +104,29 @@ describe.each([
       expect(api.steps(name)[0]?.body).toContain("update_agent_progress");
       const servers = at.intent(started).argv.join(" ") + readFile(join(at.runDir(started), "mcp.json"));
       expect(servers.includes("/mcp") && /http:\/\/127/.test(servers)).toBe(way === "http");
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.each(["claude", "codex"] as const)("%s", (cli) => {
+  it.skipIf(!isInstalled(cli))(
+    "agents that it starts by its own stdio server have the keys of its environment, and no file or argument holds them",
+    async () => {
+      const at = lab();
+      const secret = "sk-child-needs-this-0123456789";
+      const script = '[ "$CHILD_KEY" = "$(printf sk-child-%s needs-this-0123456789)" ] && echo has its key; sleep 1';
+      const { args, env } = setUp(at, cli, `keys-${cli}`, [
+        tool("spawn_child_agent", { name: "child", driver: "command", command: ["sh", "-c", script] }),
+        tool("wait_for_agents", { agent_ids: ["child"], timeout_seconds: 20 }),
+      ]);
+      const options = ["--json", "--workspace", at.root, "--driver", cli, "--name", "lead", "--wait", PROMPT];
+      const ran = await midwatch(at.folder, ["run", ...options, "--", ...args], { ...env, CHILD_KEY: secret });
+      expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" });
+      const child = (await at.workspace.list()).find(({ agent }) => agent.startsWith("child-"));
+      expect(readFile(child?.log ?? "")).toBe("has its key\n");
+      const files = globSync("**", { cwd: at.root }).map((path) => join(at.root, path));
+      expect(files.filter((path) => statSync(path).isFile() && readFileSync(path).includes(secret))).toEqual([]);
     },
     TIMEOUT_MS,
   );

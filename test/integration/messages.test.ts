@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Message } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
@@ -237,6 +237,23 @@ describe("messages to a CLI", () => {
     const told = (await workspace.messages(record.agent)).filter(({ from }) => from === "prompt");
     expect(told.map(({ text: words }) => words.split("You are the agent").length - 1)).toEqual([1, 1, 1]);
     expect(told[2]?.text).toMatch(/^and more\n\nbegin\n/);
+  });
+
+  it("an agent whose folder was made unsafe does not fail a wait for another", async () => {
+    const at = lab({ interactive_idle: "200ms" });
+    const workspace = withTalker(at);
+    const odd = await workspace.run({ driver: "talker", prompt: "begin", interactive: true, name: "odd" });
+    await until(() => text(odd.log).includes("result"));
+    const dir = at.runDir(odd);
+    renameSync(dir, join(at.folder, "aside"));
+    symlinkSync(join(at.folder, "aside"), dir);
+    onTestFinished(() => {
+      rmSync(dir);
+      renameSync(join(at.folder, "aside"), dir);
+    });
+    const other = await workspace.run({ argv: ["sleep", "4"] });
+    expect(await workspace.wait([other.agent])).toMatchObject([{ outcome: "completed" }]);
+    expect(text(join(at.root, "events.log"))).toContain(`${odd.agent} cannot be looked after`);
   });
 
   it("sent to a one-shot run while it runs, they are its next prompt; a restart that fails takes none", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -325,6 +326,31 @@ it("a worktree in which something still works is kept", async () => {
   });
   await at.workspace.stop([child.agent], { graceMs: 0 });
   expect((await purge(at, agent)).worktree).toMatchObject({ action: "removed" });
+});
+
+it("a fact that names another place is not believed: purge takes nothing but the agent's own worktree", async () => {
+  const at = labInRepository();
+  const other = await runDone(at, "true");
+  const { agent, task, worktree } = await runDone(at, "true");
+  const file = join(at.root, task, "runs", agent, "worktree.json");
+  const fact = json<object>(readFileSync(file, "utf8"));
+  const precious = join(at.root, "precious");
+  writeFileSync(precious, "x");
+  const sha256 = createHash("sha256").update("x").digest("hex");
+  const copied = [{ path: "../../precious", sha256 }];
+  writeFileSync(file, JSON.stringify({ ...fact, path: other.worktree?.path, copied }));
+  expect((await at.workspace.show(agent)).worktree?.path).toBe(worktree?.path);
+  expect((await purge(at, agent)).worktree).toMatchObject({ path: worktree?.path, action: "removed" });
+  expect([existsSync(precious), existsSync(other.worktree?.path ?? "")]).toEqual([true, true]);
+});
+
+it("a registry that cannot be told during a long setup does not end the launcher", async () => {
+  const at = labInRepository();
+  const db = join(at.root, "midwatch.db");
+  const setup = `mv ${db} ${db}.aside && ln -s nowhere ${db} && sleep 3 && rm ${db} && mv ${db}.aside ${db}`;
+  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ worktree_setup: setup }));
+  const { code, stderr } = await at.cli("run", "--worktree", "--wait", "--", "true");
+  expect({ code, stderr: stderr.replace(/^Next:.*\n/m, "") }).toEqual({ code: 0, stderr: "" });
 });
 
 it("a worktree replaced by a link is left alone", async () => {

@@ -31,6 +31,9 @@ export interface CliOptions {
   asks?: boolean;
   /** Besides what every CLI gets. */
   env?: Readonly<Record<string, string>>;
+  args?: readonly string[];
+  /** Further options of `midwatch run`. */
+  run?: readonly string[];
 }
 
 /** One in a lab. As a user would start it, through the command line. */
@@ -39,7 +42,7 @@ export async function startCli(
   api: ModelApi,
   cli: CliName,
   scenario: Scenario,
-  { mcp = false, tier = "auto", asks = false, env: more = {} }: CliOptions = {},
+  { mcp = false, tier = "auto", asks = false, env: more = {}, args: further = [], run = [] }: CliOptions = {},
 ): Promise<CliTrial> {
   const [work, home, pids] = ["project", "home", "pids"].map((name) => join(lab.folder, name)) as [
     string,
@@ -61,7 +64,7 @@ export async function startCli(
   // Midwatch's own server has tests of its own (mcp-real-clis); here it would only take time.
   const driver = ["--driver", cli, "--no-mcp", ...permission, "Do what the script says"];
   const own = asks ? [...args, "--permission-prompt-tool", "stdio"] : args;
-  const argv = ["run", ...options, ...driver, "--", ...own];
+  const argv = ["run", ...options, ...run, ...driver, "--", ...own, ...further];
   const { code, stdout, stderr } = await midwatch(work, argv, { ...env, ...more });
   if (code !== 0) throw new Error(`run ended with ${code}: ${stderr}`);
   return { cli, lab, scenario: name, work, record: JSON.parse(stdout) as RunRecord, lives: () => livesIn(pids) };

@@ -9,6 +9,7 @@ export function request(over: Partial<LaunchRequest> = {}): LaunchRequest {
     model: null,
     permission: "ask",
     cwd: "/project",
+    writable: [],
     mcp: [],
     resume: null,
     session: SESSION,

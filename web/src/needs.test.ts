@@ -42,6 +42,7 @@ describe("needOf", () => {
     ["one that never started", { phase: "launch_failed" }, "failed"],
     ["one that hit a limit", { phase: "drained", outcome: "limit" }, "failed"],
     ["a lost one that works on", { phase: "lost", alive: [{ pid: 7, name: "node" }] }, "lost"],
+    ["one whose end nobody saw", { phase: "drained", outcome: "lost" }, "lost"],
     ["one that will not end", { phase: "stuck", alive: [{ pid: 7, name: "dd" }] }, "stuck"],
     ["a held one", { hold: { why: "disk", since: "2026-11-15T19:09:00Z" } }, "held"],
   ])("%s", (_, more, kind) => {

@@ -87,7 +87,7 @@ function failedNeed(item: FleetItem): Omit<Need, "line"> | undefined {
   const plain = outcome === "limit" ? "hit a limit" : words(outcome ?? "failed");
   const label = phase === "launch_failed" ? "did not start" : how === null || exit.code === 0 ? plain : how;
   return {
-    kind: "failed",
+    kind: outcome === "lost" ? "lost" : "failed",
     label,
     why: sentence(reason) ?? `It ended after ${bytes(printed)} of output${how ? ` with ${how}` : ""}.`,
     advice: item.summary?.recommended_action ?? "Read the end of its log, then restart it.",

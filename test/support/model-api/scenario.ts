@@ -6,6 +6,8 @@ export type Call =
   | { bash: string }
   | { write: string; content: string }
   | { read: string }
+  /** By the client's own name for it. */
+  | { own: string; input: Readonly<Record<string, unknown>> }
   | { mcp: string; tool: string; input: Readonly<Record<string, unknown>> };
 
 /** One answer. The step without a call ends the turn; behind the last step it is repeated. */

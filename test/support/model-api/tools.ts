@@ -33,6 +33,10 @@ export function toolFor(call: Call, tools: readonly Tool[]): ToolCall | null {
   if ("bash" in call) return offered(tools, SHELLS, call.bash);
   if ("write" in call) return offered(tools, WRITERS, call.write, call.content);
   if ("read" in call) return offered(tools, READERS, call.read);
+  if ("own" in call) {
+    const own = tools.find(({ name }) => name === call.own);
+    return own === undefined ? null : { ...own, input: call.input };
+  }
   const names = [`mcp__${call.mcp}__${call.tool}`, `mcp_${call.mcp}_${call.tool}`, `${call.mcp}_${call.tool}`];
   const tool = tools.find(({ name, namespace }) =>
     namespace === undefined ? names.includes(name) : name === call.tool && namespace.endsWith(call.mcp),

@@ -1,0 +1,96 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startCli } from "../support/cli-trial.ts";
+import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { lab } from "../support/lab.ts";
+import { ModelApi } from "../support/model-api/server.ts";
+import { isInstalled } from "../support/real-clis.ts";
+import { text, until } from "../support/workspace.ts";
+
+const TIMEOUT_MS = 90_000;
+const WAIT_MS = 60_000;
+
+let api: ModelApi;
+beforeAll(async () => {
+  api = await ModelApi.start();
+});
+afterAll(() => api.close());
+
+it.skipIf(!isInstalled("claude"))(
+  "Claude Code that ends on a deferred call waits for a person: not completed, and `show` names the call",
+  async () => {
+    const at = lab();
+    const hook = `echo '${JSON.stringify({
+      hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "defer" },
+    })}'`;
+    const settings = join(at.folder, "settings.json");
+    const PreToolUse = [{ matcher: "Bash", hooks: [{ type: "command", command: hook }] }];
+    writeFileSync(settings, JSON.stringify({ hooks: { PreToolUse } }));
+    const steps = [{ say: "I clean up.", call: { bash: "rm -f victim.txt" } }, { say: "Clean." }];
+    const { record } = await startCli(at, api, "claude", { steps }, { args: ["--settings", settings] });
+    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+    expect(text(record.log)).toContain("tool_deferred");
+    expect(shown).toMatchObject({
+      outcome: "failed",
+      exit: { code: 0 },
+      reason: "It deferred its call of Bash and waits for a person to decide.",
+      deferred: { tool: "Bash", input: { command: "rm -f victim.txt" } },
+    });
+  },
+  TIMEOUT_MS,
+);
+
+it.skipIf(!isInstalled("claude"))(
+  "Claude Code that finishes after its keeper was killed is lost, with what its result says",
+  async () => {
+    const at = lab();
+    const go = join(at.folder, "go");
+    const waits = `for i in $(seq 600); do [ -e ${go} ] && break; sleep 0.1; done`;
+    const steps = [{ say: "I wait.", call: { bash: waits } }, { say: "All is done." }];
+    const { record } = await startCli(at, api, "claude", { steps }, { tier: "subreaper" });
+    await until(() => text(record.log).includes("I wait."), WAIT_MS, "its tool call");
+    await kill9(keeperOf(at, record));
+    writeFileSync(go, "");
+    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+    expect(shown).toMatchObject({
+      outcome: "lost",
+      exit: { code: null, signal: null },
+      reason: "Its result says completed; nobody saw its exit.",
+    });
+    const { stdout } = await at.cli("status", "--json");
+    expect(JSON.parse(stdout).needs).toMatchObject([{ agent: record.agent, need: "lost", why: shown?.reason }]);
+  },
+  TIMEOUT_MS,
+);
+
+it.skipIf(!isInstalled("codex"))(
+  "Codex's sub-agents are counted",
+  async () => {
+    const at = lab();
+    const spawn = { own: "spawn_agent", input: { message: "Say hello", task_name: "hello" } };
+    const steps = [{ say: "I let others work.", call: spawn }, { say: "They did." }];
+    const { record } = await startCli(at, api, "codex", { steps });
+    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+    expect({ outcome: shown?.outcome, subagents: shown?.subagents, log: text(record.log) }).toMatchObject({
+      outcome: "completed",
+      subagents: 1,
+    });
+  },
+  TIMEOUT_MS,
+);
+
+describe.each(["claude", "codex", "gemini", "opencode"] as const)("%s", (cli) => {
+  it.skipIf(!isInstalled(cli))(
+    "interrupted because it passed its time limit, it ended by the limit and says so",
+    async () => {
+      const at = lab();
+      const run = ["--limit-wall", "5s", "--limit-policy", "interrupt"];
+      const steps = [{ say: "I wait.", call: { bash: "timeout 60 tail -f /dev/null" } }, { say: "All is done." }];
+      const { record } = await startCli(at, api, cli, { steps }, { run });
+      const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+      expect(shown).toMatchObject({ outcome: "limit", reason: "was interrupted: it passed its wall limit" });
+    },
+    TIMEOUT_MS,
+  );
+});
