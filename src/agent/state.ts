@@ -1,5 +1,8 @@
 /** What a run's facts mean. Pure: the same facts and the same answer about its keeper always give the same state. */
-import type { Outcome, Phase } from "../core/types.ts";
+import type { IntentFact } from "../core/intent.ts";
+import { formatSize } from "../core/size.ts";
+import { aboutFor, limitWords } from "../core/state-words.ts";
+import type { LimitName, Outcome, Phase } from "../core/types.ts";
 import type { Facts } from "./facts.ts";
 
 /** A launcher that has started no keeper by then is given up; whoever does so must create the claim first. */
@@ -32,13 +35,30 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
 
 /** Why it did not complete, in one sentence; null where nothing more is known than exit and outcome say. */
 export function reasonOf(facts: Facts, phase: Phase): string | null {
-  const { claim, start, stop, exit, cleanup } = facts;
+  const { intent, claim, start, stop, exit, cleanup } = facts;
   if (phase === "launch_failed")
     return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
   const limit = exit?.limit ?? stop?.limit;
-  if (limit && exit) return `passed its ${limit} limit`;
+  if (limit && exit) return limitWords(limit, intent ? mostOf(intent.limits, limit) : "");
   if (exit?.stop_requested) return stop?.reason ?? null;
   return cleanup?.result?.reason ?? null;
+}
+
+function mostOf(limits: IntentFact["limits"], limit: LimitName): string {
+  switch (limit) {
+    case "wall":
+      return aboutFor(limits.wall_ms);
+    case "idle":
+      return aboutFor(limits.idle_ms);
+    case "output":
+      return formatSize(limits.output_bytes);
+    case "tokens":
+      return limits.tokens.toLocaleString("en-US");
+    case "cost":
+      return `$${limits.cost_usd.toFixed(2)}`;
+    case "disk":
+      return "";
+  }
 }
 
 export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {

@@ -105,6 +105,9 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX summaries_untold ON summaries (agent) WHERE told IS NOT id;
   `,
+  `
+  ALTER TABLE runs ADD COLUMN unsettled TEXT;
+  `,
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
