@@ -3,7 +3,10 @@ import { questionIn } from "./question.ts";
 
 describe("last words that ask a person", () => {
   it.each([
-    ["I need to know more. Which database should I use? Please tell me.", "Please tell me."],
+    [
+      "I need to know more. Which database should I use? Please tell me.",
+      "Which database should I use? Please tell me.",
+    ],
     [
       "Two ways:\n\n1. Rebuild the index\n2. Repair it\n\nWhich approach do you prefer?",
       "Which approach do you prefer?",

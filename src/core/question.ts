@@ -29,8 +29,9 @@ const OPTIONAL = /\b(?:if you(?:'d| would| want| need| have| like| prefer)|feel 
 /** The question, in one line and bounded; null when the text asks nothing. */
 export function questionIn(text: string | null): string | null {
   const sentences = lastSentences(text ?? "");
-  const asked = sentences.findLast((sentence) => asks(sentence, sentence === sentences.at(-1) ? PERSON : READER));
-  if (asked === undefined) return null;
+  const asking = sentences.filter((sentence) => asks(sentence, sentence === sentences.at(-1) ? PERSON : READER));
+  if (asking.length === 0) return null;
+  const asked = asking.join(" ");
   return asked.length > QUESTION_CHARS ? `${asked.slice(0, QUESTION_CHARS - 1)}…` : asked;
 }
 

@@ -3,7 +3,7 @@ import { aboutFor, limitWords, stateOf } from "./state-words.ts";
 
 const run = { outcome: null, hold: null, exit: { code: null, signal: null }, alive: null, queued: false } as const;
 
-it.each([
+it.each<[Parameters<typeof stateOf>[0], string]>([
   [{ ...run, phase: "intended", queued: true }, "queued"],
   [{ ...run, phase: "intended" }, "starting"],
   [{ ...run, phase: "lost", outcome: "lost", alive: [{ pid: 7, name: "node" }] }, "lost, 1 alive"],
@@ -12,7 +12,7 @@ it.each([
   [{ ...run, phase: "drained", outcome: "failed", exit: { code: 0, signal: null } }, "failed"],
   [{ ...run, phase: "drained", outcome: "completed", exit: { code: 0, signal: null } }, "completed"],
   [{ ...run, phase: "launch_failed", outcome: "failed" }, "did not start"],
-] as const)("says the state of a run in a word: %j", (record, word) => expect(stateOf(record).word).toBe(word));
+])("says the state of a run in a word: %j", (record, word) => expect(stateOf(record).word).toBe(word));
 
 it("says durations and limits as people do", () => {
   expect([45_000, 540_000, 7_500_000, 36_000_000, 259_200_000].map(aboutFor)).toEqual([
