@@ -4,7 +4,7 @@ import { questionIn } from "./question.ts";
 describe("last words that ask a person", () => {
   it.each([
     [
-      "I need to know more. Which database should I use? Please tell me.",
+      "There are two. Which database should I use? Please tell me.",
       "Which database should I use? Please tell me.",
     ],
     [
