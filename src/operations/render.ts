@@ -37,7 +37,8 @@ export function state(record: Parameters<typeof stateOf>[0], options: RenderOpti
 }
 
 export function listTable(records: readonly (ListRecord | FleetRecord)[], options: RenderOptions): string {
-  if (records.length === 0) return "No agents. Start one: midwatch run -- COMMAND";
+  if (records.length === 0)
+    return "No agents to list. Start one: midwatch run -- COMMAND; older ones: midwatch ls --all";
   const rows = records.map((record) => [
     "host" in record ? `${record.host}/${record.agent}` : record.agent,
     state(record, options),
