@@ -3,10 +3,7 @@ import { questionIn } from "./question.ts";
 
 describe("last words that ask a person", () => {
   it.each([
-    [
-      "There are two. Which database should I use? Please tell me.",
-      "Which database should I use? Please tell me.",
-    ],
+    ["There are two. Which database should I use? Please tell me.", "Which database should I use? Please tell me."],
     [
       "Two ways:\n\n1. Rebuild the index\n2. Repair it\n\nWhich approach do you prefer?",
       "Which approach do you prefer?",

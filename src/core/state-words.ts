@@ -112,7 +112,7 @@ const TROUBLES: Readonly<Record<string, (value: number) => string>> = {
 const RULES: Readonly<Record<string, (standing: Standing) => string>> = {
   trouble: ({ value, cause }) => TROUBLES[cause ?? ""]?.(value) ?? `${value} API errors; no reply since`,
   held: () => "It is held, or its process is stopped",
-  failed: () => "Run failed",
+  failed: () => "The run did not complete",
   never_started: () => "Did not start",
   permission_wait: ({ silentMs }) => `Asks for a permission; no answer for ${aboutFor(silentMs)}`,
   no_first_output: ({ silentMs }) => `No output for ${aboutFor(silentMs)} since it started`,
@@ -130,6 +130,9 @@ const RULES: Readonly<Record<string, (standing: Standing) => string>> = {
   same_words: ({ value }) => `Said the same sentence ${value} times in one message`,
   off_task: ({ value }) => `${value} steps in a row had next to nothing to do with its task`,
 };
+
+/** Rules that count seconds since the last output: what was quoted when they were told is soon too little. */
+export const SILENT_RULES: readonly string[] = ["permission_wait", "no_first_output", "model_silent", "tool_silent"];
 
 /** What a rule of the watch has found, as a sentence; `about` is what the rule counts, for one without words here. */
 export function standingWords(rule: string, about: string, standing: Standing): string {

@@ -262,9 +262,9 @@ const ACTIONS: Readonly<Record<RuleName, string>> = {
   flood: "Look at what it prints: it floods its log.",
 };
 
-function actionOf({ reasons, resets_at }: Judgement, { outcome }: Facts): string {
+function actionOf({ reasons, resets_at }: Judgement, { outcome, phase }: Facts): string {
   const [first] = reasons;
-  if (first === undefined) return outcome === null ? "None." : "Look at its result.";
+  if (first === undefined) return outcome === null || phase === "lost" ? "None." : "Look at its result.";
   return resets_at === null ? ACTIONS[first.rule] : `Wait until ${resets_at}. ${ACTIONS[first.rule]}`;
 }
 

@@ -1,6 +1,6 @@
 /** How a need is shown. Who needs a person, and why, is the server's word (`attention`); this only finds the line behind it. */
 import { ATTENTION_KINDS, type AttentionKind } from "../../src/core/attention.ts";
-import { KIND_WORDS, type Tone } from "../../src/core/state-words.ts";
+import { KIND_WORDS, SILENT_RULES, type Tone } from "../../src/core/state-words.ts";
 import type { AgentSummary } from "../../src/monitor/summary.ts";
 import { type FleetItem, isLive } from "./fleet.ts";
 import { readable, words } from "./format.ts";
@@ -15,7 +15,7 @@ export interface Need {
   /** Text of the line behind it. */
   quote: string | null;
   line: number | null;
-  /** It has ended and waits for nobody: a short card will do. */
+  /** It has ended and no answer is needed: a short card will do. */
   brief: boolean;
 }
 
@@ -25,7 +25,7 @@ export function needOf(item: FleetItem, full?: AgentSummary): Need | undefined {
   if (attention === null) return undefined;
   const { kind, why, next } = attention;
   const live = isLive(item);
-  const evidence = live ? full?.evidence[0] : undefined;
+  const evidence = live ? full?.evidence.find(({ rule }) => !SILENT_RULES.includes(rule)) : undefined;
   const processes = alive?.map(({ pid, name }) => `${pid} ${name}`).join(", ");
   const quote = processes || (evidence?.log ? evidence.quote : "");
   return {
@@ -35,7 +35,7 @@ export function needOf(item: FleetItem, full?: AgentSummary): Need | undefined {
     next,
     quote: quote.trim() === "" ? null : quote,
     line: evidence?.log?.line_start ?? null,
-    brief: !live && kind !== "asks",
+    brief: !live && kind !== "asks" && kind !== "denied",
   };
 }
 

@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { standingWords } from "../../../src/core/state-words.ts";
+import { SILENT_RULES, standingWords } from "../../../src/core/state-words.ts";
 import type { Message, Report } from "../../../src/core/types.ts";
 import type { AgentSummary } from "../../../src/monitor/summary.ts";
 import { get, type Items, post } from "../api.ts";
 import { isLive } from "../fleet.ts";
 import { age, bytes, clock, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";
 import { VERDICT_TONES } from "../needs.ts";
-import { Button, Card, Chip, Failed } from "../parts/bits.tsx";
+import { Button, Card, Chip, Command, Failed } from "../parts/bits.tsx";
 import { ReportView } from "../parts/report.tsx";
 import { agentLink } from "../route.ts";
 import { reports } from "../stop.tsx";
@@ -84,7 +84,7 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
               {one.threshold > 1 && `, threshold ${grouped(one.threshold)}`}
             </span>
           </p>
-          {one.log ? (
+          {one.log && !SILENT_RULES.includes(one.rule) ? (
             <a
               class="quote"
               href={agentLink(shown.agent, { run: one.log.run, line: one.log.line_start })}
@@ -97,11 +97,15 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
               <code>{one.quote}</code>
             </a>
           ) : (
-            one.quote && <code class="quote plain">{one.quote}</code>
+            one.quote && !SILENT_RULES.includes(one.rule) && <code class="quote plain">{one.quote}</code>
           )}
         </div>
       ))}
-      {readable(summary.recommended_action) && <p class="advice">{readable(summary.recommended_action)}</p>}
+      {shown.attention ? (
+        <Command text={shown.attention.next} />
+      ) : (
+        readable(summary.recommended_action) && <p class="advice">{readable(summary.recommended_action)}</p>
+      )}
     </Card>
   );
 }

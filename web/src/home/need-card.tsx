@@ -16,7 +16,7 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
   const need = needOf(item, summaryOf(agent, item.run).value);
   if (need === undefined) return null;
   const { run } = item;
-  const since = item.ended_at ?? item.hold?.since ?? item.summary?.since;
+  const since = item.ended_at ?? item.hold?.since ?? (need.kind === "lost" ? null : item.summary?.since);
   return (
     <article
       class="need"
