@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { activities } from "./agent/activities.ts";
 import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./agent/alerts.ts";
 import { type Archived, archive, restore } from "./agent/archive.ts";
-import { type Attention, attention } from "./agent/attention.ts";
+import { type Needs, needs } from "./agent/attention.ts";
 import { audit } from "./agent/audit.ts";
 import { agentByCapability, assertAbove, assertPerson, callingAgent } from "./agent/caller.ts";
 import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
@@ -265,8 +265,8 @@ export class Workspace {
   }
 
   /** Who needs a person now; looks at the logs of all that live. */
-  attention(): Promise<Attention> {
-    return attention(this.#context);
+  attention(): Promise<Needs> {
+    return needs(this.#context);
   }
 
   async show(id?: string): Promise<ShowRecord> {

@@ -12,7 +12,15 @@ export function agentRow(id: string): AgentRow {
 
 export function runRow(id: string, more: Partial<RunRow> = {}): RunRow {
   const none = { outcome: null, verdict: null, alive: null, hold: null, tokens: null, cost_usd: null };
-  const unset = { reason: null, session: null, queued: 0, turn_mono_ms: null, archive_from: null, model: null };
+  const unset = {
+    reason: null,
+    session: null,
+    queued: 0,
+    turn_mono_ms: null,
+    archive_from: null,
+    model: null,
+    unsettled: null,
+  };
   const later = { last_output_at: null, ended_at: null, exit_code: null, exit_signal: null };
   return {
     agent: parseAgentId(id),

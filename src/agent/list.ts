@@ -2,7 +2,8 @@
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { ChildRecord, ListRecord, ShowRecord } from "../core/types.ts";
-import type { RunRow } from "../registry/registry.ts";
+import type { AgentSummary } from "../monitor/summary.ts";
+import type { Registry, RunRow } from "../registry/registry.ts";
 import { type Context, withReader } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { locate } from "./locate.ts";
@@ -29,9 +30,11 @@ export async function list(context: Context, options: ListOptions): Promise<List
   const count = found.filter(({ left }) => left).length;
   if (count > 0) options.onLeft?.(count);
   const observed = new Map(found.map((one) => [`${one.agent}.${one.run}`, one]));
-  const listed = withReader(context, (registry) =>
-    registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) }),
-  );
+  const { listed, summaries } = withReader(context, (registry) => {
+    const rows = registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) });
+    const live = rows.filter(({ run }) => run.outcome === null);
+    return { listed: rows, summaries: new Map(live.map(({ run }) => [run.agent, storedSummary(registry, run)])) };
+  });
   // Lost ones whose processes nobody can see from here, and what the registry could not be told yet.
   const known = new Set(listed.map(({ agent }) => agent.id));
   for (const { agent, facts, row, left } of found)
@@ -45,8 +48,12 @@ export async function list(context: Context, options: ListOptions): Promise<List
       const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
       // The watch's word is in the registry alone; facts do not hold it.
       const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
-      return maskers.listed(listRecord({ ...entry, run }));
+      return maskers.listed(listRecord({ ...entry, run }, summaries.get(run.agent)));
     });
+}
+
+function storedSummary({ watched }: Registry, { agent, run }: Pick<RunRow, "agent" | "run">): AgentSummary | null {
+  return (watched.summary(agent, run)?.data ?? null) as AgentSummary | null;
 }
 
 export async function show(context: Context, agent: AgentId, observed: readonly Observed[]): Promise<ShowRecord> {
@@ -56,7 +63,10 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
   const now = fresh ?? (facts.intent ? runRow(layout, task, agent, listed.run.run, facts, true) : listed.run);
   const run = { ...now, verdict: listed.run.verdict };
-  const rows = withReader(context, (registry) => registry.runsOf(agent));
+  const { rows, summary } = withReader(context, (registry) => ({
+    rows: registry.runsOf(agent),
+    summary: storedSummary(registry, run),
+  }));
   const earlier = (row: RunRow): RunRow => {
     const known = readFacts(layout.run(task, agent, row.run));
     return known.intent ? runRow(layout, task, agent, row.run, known, false) : row;
@@ -65,7 +75,7 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const result = facts.cleanup?.result;
   const deferred = result?.deferred ?? null;
   return {
-    ...maskers.listed(listRecord({ agent: listed.agent, run })),
+    ...maskers.listed(listRecord({ agent: listed.agent, run }, summary)),
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],

@@ -54,10 +54,15 @@ export class Maskers {
     return made && { ...made, ...("timestamp" in record ? { timestamp: record.timestamp ?? null } : {}) };
   }
 
-  /** The reason comes from the agent's own words. */
+  /** These come from the agent's own words. */
   listed(record: ListRecord): ListRecord {
-    return record.reason === null
-      ? record
-      : { ...record, reason: this.of(record.agent, record.run).text(record.reason) };
+    const { agent, run, reason, attention } = record;
+    if (reason === null && attention === null) return record;
+    const hide = (text: string): string => this.of(agent, run).text(text);
+    return {
+      ...record,
+      reason: reason === null ? null : hide(reason),
+      attention: attention && { ...attention, why: hide(attention.why) },
+    };
   }
 }

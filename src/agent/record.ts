@@ -1,11 +1,14 @@
 /** Rows and records of one run, made from its facts and its files. The registry stores what is computed here. */
 import { type Stats, statSync } from "node:fs";
+import { attentionOf, type Unsettled, type Watched } from "../core/attention.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
 import type { ListRecord, Member, RunSummary } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
+import type { AgentSummary } from "../monitor/summary.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
+import { callText } from "./call-text.ts";
 import type { Facts } from "./facts.ts";
 import { logPath, openAt } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
@@ -70,7 +73,23 @@ export function runRow(
     turn_mono_ms: null,
     archive_from: phase === "drained" ? archiveFrom(facts) : null,
     model: result?.model ?? intent?.model ?? null,
+    unsettled: unsettledOf(facts),
   };
+}
+
+function unsettledOf({ intent, cleanup }: Facts): Unsettled | null {
+  const result = cleanup?.result;
+  if (!result || !intent) return null;
+  const { asks = null, denied, failures = null, deferred, outcome, tools } = result;
+  // A run that failed for another reason is not mended by a permission.
+  const decides = denied && (outcome === "completed" || denied.count >= tools);
+  const all: Unsettled = {
+    asks,
+    deferred: deferred ? [deferred.tool, callText(deferred.input)].filter(Boolean).join(": ") : null,
+    denied: decides ? { ...denied, permission: intent.permission } : null,
+    failures,
+  };
+  return Object.values(all).every((one) => one === null) ? null : all;
 }
 
 /** The time that `archive_after` counts from; null when there is nothing (more) to archive. */
@@ -82,7 +101,20 @@ function archiveFrom({ cleanup, exit, done }: Facts): string | null {
   return exit?.ended_at ?? done.ended_at;
 }
 
-export function listRecord({ agent, run }: Listed): ListRecord {
+/** `summary` is the watch's, of a run that lives. */
+export function listRecord({ agent, run }: Listed, summary: AgentSummary | null = null): ListRecord {
+  const record = bareRecord({ agent, run });
+  const { session, unsettled } = run;
+  const known = { ...record, session, unsettled, watched: summary && watchedOf(summary) };
+  return { ...record, attention: attentionOf(known, Date.now()) };
+}
+
+function watchedOf({ on_track_status: verdict, cause, resets_at, evidence, asks = null }: AgentSummary): Watched {
+  const [first] = evidence;
+  return { verdict, cause, resets_at, rule: first?.rule ?? null, value: first?.value ?? 0, asks };
+}
+
+function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention"> {
   return {
     agent: agent.id,
     task: agent.task,

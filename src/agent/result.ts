@@ -1,11 +1,13 @@
 /** What an ended run's stream tells: its outcome, session, tokens and cost, as its driver reads them. */
 import { setImmediate as breathe } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
+import { questionIn } from "../core/question.ts";
 import { parseRfc3339 } from "../core/time.ts";
 import type { DeferredCall, RunResult } from "../core/types.ts";
-import type { Driver } from "../drivers/driver.ts";
+import type { Driver, StreamResult } from "../drivers/driver.ts";
 import { Log } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
+import { callText } from "./call-text.ts";
 import type { Context } from "./context.ts";
 import { type Facts, readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
@@ -60,11 +62,21 @@ export async function readResult(
   const text = result.finished?.text?.slice(0, TEXT_MAX) ?? null;
   const deferred = outcome === "failed" ? bounded(result.deferred) : null;
   const used = { tokens, session_use, cost_usd, turns, tools, subagents };
-  return { outcome, reason, session, model, ...used, deferred, text };
+  return { outcome, reason, session, model, ...used, deferred, text, ...leftOpen(result) };
 }
 
 function bounded(call: DeferredCall | null): DeferredCall | null {
   return call === null || JSON.stringify(call.input).length <= INPUT_MAX ? call : { ...call, input: null };
+}
+
+/** What it leaves to a person, whatever its outcome is. */
+function leftOpen(result: StreamResult): Pick<RunResult, "asks" | "denied" | "failures"> {
+  const { finished, denied, denial, tools, failed } = result;
+  return {
+    asks: questionIn(finished?.text ?? null),
+    denied: denial && { count: denied, tool: denial.tool, call: callText(denial.input) },
+    failures: tools > 0 && failed >= tools ? failed : null,
+  };
 }
 
 /** A driver that is not configured any more: the exit is all there is. */

@@ -1,4 +1,7 @@
 /** What a run's facts mean. Pure: the same facts and the same answer about its keeper always give the same state. */
+import type { IntentFact } from "../core/intent.ts";
+import { formatSize } from "../core/size.ts";
+import { aboutFor, limitWords } from "../core/state-words.ts";
 import type { LimitName, Outcome, Phase } from "../core/types.ts";
 import type { Facts } from "./facts.ts";
 
@@ -32,11 +35,11 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
 
 /** Why it did not complete, in one sentence; null where nothing more is known than exit and outcome say. */
 export function reasonOf(facts: Facts, phase: Phase): string | null {
-  const { claim, start, stop, exit, cleanup } = facts;
+  const { intent, claim, start, stop, exit, cleanup } = facts;
   if (phase === "launch_failed")
     return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
   const limit = exit?.limit ?? stop?.limit;
-  if (limit && exit) return `passed its ${limit} limit`;
+  if (limit && exit) return limitWords(limit, intent ? mostOf(intent.limits, limit) : "");
   if (exit?.stop_requested) return stop?.reason ?? null;
   const interrupted = interruptedBy(facts);
   if (interrupted && outcomeOf(facts, phase) === "limit") {
@@ -49,6 +52,23 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
 /** The limit for which it was interrupted. It may have gone on and completed all the same. */
 export function interruptedBy({ exit, limit }: Facts): LimitName | null {
   return exit?.interrupted ?? limit?.limit ?? null;
+}
+
+function mostOf(limits: IntentFact["limits"], limit: LimitName): string {
+  switch (limit) {
+    case "wall":
+      return aboutFor(limits.wall_ms);
+    case "idle":
+      return aboutFor(limits.idle_ms);
+    case "output":
+      return formatSize(limits.output_bytes);
+    case "tokens":
+      return limits.tokens.toLocaleString("en-US");
+    case "cost":
+      return `$${limits.cost_usd.toFixed(2)}`;
+    case "disk":
+      return "";
+  }
 }
 
 export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {

@@ -26,7 +26,8 @@ export function writeView(context: Context, task: TaskId): void {
     reports: registry.reports(task),
   }));
   const agents = listed.map((entry) => {
-    const { agent: id, phase, ...rest } = listRecord(entry);
+    // Verdicts change without a change of this file: it must not say who needs a person.
+    const { agent: id, phase, attention: _, ...rest } = listRecord(entry);
     const name = { task, agent: id, run: entry.run.run };
     const files = trackedFiles(context.layout, name).map(({ kind, ...file }) => [TRACKED[kind], file] as const);
     return {

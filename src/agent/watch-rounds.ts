@@ -1,8 +1,9 @@
-/** When the watch looks: at an agent that printed within a second of it, at all of them each `watch_poll`. */
+/** When the watch looks: at an agent that begins or prints within a second of it, at all of them each `watch_poll`. */
 import { type FSWatcher, watch } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentId, isAgentId } from "../core/ids.ts";
 import { ENDED_PHASES } from "../core/types.ts";
+import { parseActiveMark } from "../disk/layout.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import { type Context, withReader } from "./context.ts";
 import type { Observed } from "./reconcile.ts";
@@ -28,6 +29,8 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
   const opinions = SecondOpinions.open(context, tell, ({ agent }) => printed.add(agent));
   const rounds = new Watch(context, opinions);
   const seen = new Map<string, string>();
+  /** An agent has begun: its folder is to be followed too. */
+  let arrived = false;
   let allAt = 0;
   /** How long the last round took, when there is more to read at once. */
   let behindMs: number | null = null;
@@ -35,19 +38,28 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
   const follow = (): void => {
     const live = withReader(context, (registry) => registry.list());
     const wanted = new Set(live.map(({ agent }) => layout.task(agent.task).logs));
-    for (const [folder, watcher] of folders) if (!wanted.has(folder)) drop(folder, watcher);
-    for (const folder of wanted) {
-      if (folders.has(folder) || folders.size >= FOLDERS_MAX) continue;
-      try {
-        const watcher = watch(folder, { persistent: false }, (_, name) => {
-          const agent = /^(.+)_stream\.jsonl$/.exec(name ?? "")?.[1];
-          if (isAgentId(agent)) printed.add(agent);
-        });
-        watcher.on("error", () => drop(folder, watcher));
-        folders.set(folder, watcher);
-      } catch {
-        // No folder yet, or no watches left: the poll is enough.
-      }
+    for (const [folder, watcher] of folders) if (folder !== layout.active && !wanted.has(folder)) drop(folder, watcher);
+    look(layout.active, (name) => {
+      const mark = parseActiveMark(name);
+      if (mark === undefined) return;
+      arrived = true;
+      printed.add(mark.agent);
+    });
+    for (const folder of wanted)
+      look(folder, (name) => {
+        const agent = /^(.+)_stream\.jsonl$/.exec(name)?.[1];
+        if (isAgentId(agent)) printed.add(agent);
+      });
+    arrived = false;
+  };
+  const look = (folder: string, changed: (name: string) => void): void => {
+    if (folders.has(folder) || folders.size >= FOLDERS_MAX) return;
+    try {
+      const watcher = watch(folder, { persistent: false }, (_, name) => changed(name ?? ""));
+      watcher.on("error", () => drop(folder, watcher));
+      folders.set(folder, watcher);
+    } catch {
+      // No folder yet, or no watches left: the poll is enough.
     }
   };
   const drop = (folder: string, watcher: FSWatcher): void => {
@@ -61,7 +73,7 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
       for (const { agent, row, left } of observed ?? [])
         if (!left && ENDED_PHASES.includes(row.phase)) printed.add(agent);
       if (!due && printed.size === 0) return [];
-      if (due) follow();
+      if (due || arrived) follow();
       const only = due ? undefined : new Set(printed);
       printed.clear();
       const begun = performance.now();

@@ -240,6 +240,7 @@ export class Watch {
       why: row.reason,
       startedMs: timeOf(row.started_at),
       lastOutputMs: timeOf(row.last_output_at),
+      queued: row.queued === 1,
       hold: row.hold,
       speaks: kept.driver.json,
       process: now.process,

@@ -13,7 +13,7 @@ import type { Cursor, EventLog, Registers } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import type { Alert } from "./message.ts";
 import { type Entry, Queue, rebase, TIMING, type Timing } from "./queue.ts";
-import { routesFor } from "./rules.ts";
+import { routesFor, troubleIn } from "./rules.ts";
 import { type Outside, type Sent, send } from "./send.ts";
 import type { Route, Settings } from "./settings.ts";
 import { type AlertState, arrived, keepState, newRouteState, type RouteState, readState } from "./state.ts";
@@ -137,9 +137,12 @@ export class Alerts {
       const routes = wanted ? routesFor(item.event, settings.rules) : new Set<string>();
       // The place and what was taken change in one go: it may be kept by a route that has just sent something.
       state.after = item.next;
+      const trouble = wanted ? troubleIn(item.event) : null;
+      if (trouble?.state === null)
+        for (const route of Object.values(state.routes)) if (this.#queue(route).heal(trouble.agent)) news = true;
       if (!wanted || routes.size === 0) continue;
       const alert = make(item.event);
-      for (const name of routes) this.#queue(state.routes[name] as RouteState).add({ ...alert }, now);
+      for (const name of routes) this.#queue(state.routes[name] as RouteState).add({ ...alert }, now, trouble);
       state.ids = [...state.ids, item.event.id].slice(-IDS_KEPT);
       news = true;
     }

@@ -3,6 +3,7 @@ import { random } from "../../test/support/random.ts";
 import { makeEvent } from "../journal/event.ts";
 import { type Alert, fullText, makeAlert } from "./message.ts";
 import { type Entry, emptyQueue, Queue, rebase, TIMING } from "./queue.ts";
+import { severityOf, troubleIn } from "./rules.ts";
 
 const MINUTE = 60_000;
 
@@ -35,6 +36,60 @@ function run(
   }
   return times;
 }
+
+describe("the trouble of an agent", () => {
+  const AGENT = "a-190000-000001";
+  const event = (type: string, data: object, content: string) =>
+    makeEvent({ interaction: 0, actor: "midwatch", type, content, agent: AGENT, data: { run: 1, ...data } });
+  const verdict = (word: string, cause: string | null = null) =>
+    event("verdict.changed", { verdict: word, level: "alert", cause }, `${AGENT} is ${word} (${cause})`);
+  /** As the rounds do: what is over is told to the queue, what is bad becomes a message. */
+  const hear = (made: Queue, heard: ReturnType<typeof event>, now: number): void => {
+    const trouble = troubleIn(heard);
+    if (trouble?.state === null) made.heal(trouble.agent);
+    if (severityOf(heard) === "error") made.add(makeAlert(heard, []), now, trouble);
+  };
+
+  it("two bursts of refusals that heal ring once", () => {
+    const made = queue();
+    hear(made, verdict("blocked", "overloaded"), 0);
+    expect(run(made, 0, 10_000)).toHaveLength(1);
+    hear(made, verdict("on_track"), 20_000);
+    hear(made, verdict("blocked", "overloaded"), 30_000);
+    hear(made, verdict("on_track"), 40_000);
+    hear(made, event("agent.ended", { outcome: "completed" }, "ended"), 41_000);
+    expect(run(made, 41_000, 20 * MINUTE)).toEqual([]);
+  });
+
+  it("that healed before it was told does not ring", () => {
+    const made = queue();
+    hear(made, verdict("blocked", "overloaded"), 0);
+    hear(made, verdict("on_track"), 500);
+    expect(run(made, 1000, 20 * MINUTE)).toEqual([]);
+  });
+
+  it("rings once while it lasts, whatever cause is named; once more when it came again and stays", () => {
+    const made = queue();
+    for (const cause of ["repeat", "cycle", "again", "repeat"]) hear(made, verdict("blocked", cause), 0);
+    expect(run(made, 0, 20 * MINUTE)).toHaveLength(1);
+    hear(made, verdict("on_track"), 21 * MINUTE);
+    hear(made, verdict("blocked", "repeat"), 22 * MINUTE);
+    expect(run(made, 22 * MINUTE, 40 * MINUTE)).toHaveLength(1);
+  });
+
+  it("that ended the run rings once: for the end", () => {
+    const made = queue();
+    const texts: string[] = [];
+    hear(made, verdict("blocked", "auth"), 0);
+    hear(made, event("agent.ended", { outcome: "failed" }, "it failed"), 100);
+    hear(made, verdict("blocked", "failed"), 200);
+    run(made, 1000, 20 * MINUTE, (entry) => {
+      texts.push(entry.alert.text);
+      made.delivered(entry);
+    });
+    expect(texts).toEqual(["it failed"]);
+  });
+});
 
 describe("a queue of alerts", () => {
   it("R-003.22: 10,000 errors give at most 12 messages in a minute, and every error is in one", () => {

@@ -1,11 +1,13 @@
 /**
  * What waits to be sent on one route, as plain data and functions of the time: which events become one message, how many messages go
  * out, and when one that failed is tried again. Every event that is added ends up in exactly one message: as its own, as one of "x N
- * more" of the same kind, or, when more wait than a person would read, as one of "and N more".
+ * more" of the same kind, or, when more wait than a person would read, as one of "and N more". Only the trouble of an agent is told
+ * at most once while it lasts, and not at all when it is over before it was told.
  *
  * A message that may have been sent is not changed any more: its receiver may know its id, and would take the longer one for a copy.
  */
 import { type Alert, keyOf } from "./message.ts";
+import { ENDED_BADLY, type Trouble } from "./rules.ts";
 
 export interface Timing {
   /** The same news is told once in this time. */
@@ -48,6 +50,8 @@ export interface QueueState {
   filled: number;
   /** The receiver asked for quiet until then. */
   quiet: number;
+  /** Troubles that were taken for this route and last, by agent: run and state. Missing in what 0.1 kept. */
+  troubles?: Record<string, string>;
 }
 
 export type Failure =
@@ -57,6 +61,7 @@ export type Failure =
 const WAITING_MOST = 20;
 /** So many messages may be between their first and last try. The others stay as they are and can still be joined by more. */
 const TRIED_MOST = 3;
+const TROUBLES_MOST = 500;
 const AFTER_MIN_MS = 1000;
 const AFTER_MAX_MS = 3_600_000;
 const JITTER = 0.2;
@@ -76,8 +81,10 @@ export class Queue {
     this.#random = random;
   }
 
-  add(alert: Alert, now: number): void {
+  /** `trouble` is what the event says of one. */
+  add(alert: Alert, now: number, trouble: Trouble | null = null): void {
     this.closeWindows(now);
+    if (trouble !== null && trouble.state !== null && !this.#begins(trouble)) return;
     const key = keyOf(alert);
     const window = this.state.windows[key];
     if (window === undefined) this.#enqueue(key, alert, now);
@@ -87,6 +94,39 @@ export class Queue {
       else if (window.held === null) window.held = alert;
       else window.held.more++;
     }
+  }
+
+  /** The agent's trouble is over: what was not told of it is no news any more. True when there was anything. */
+  heal(agent: string): boolean {
+    const { troubles = {} } = this.state;
+    const known = troubles[agent];
+    if (known === undefined || known.endsWith(ENDED_BADLY)) return false;
+    delete troubles[agent];
+    this.#drop(agent);
+    return true;
+  }
+
+  /** False when this trouble was taken before. */
+  #begins({ agent, run, state }: Trouble): boolean {
+    this.state.troubles ??= {};
+    const { troubles } = this.state;
+    const known = troubles[agent];
+    if (known === `${run} ${state}` || known === `${run} ${ENDED_BADLY}`) return false;
+    if (state === ENDED_BADLY) this.#drop(agent);
+    delete troubles[agent];
+    troubles[agent] = `${run} ${state}`;
+    const [oldest] = Object.keys(troubles);
+    if (oldest !== undefined && Object.keys(troubles).length > TROUBLES_MOST) delete troubles[oldest];
+    return true;
+  }
+
+  /** Verdicts about an agent that nobody has heard of. */
+  #drop(agent: string): void {
+    const { state } = this;
+    const isVerdict = (alert: Alert): boolean => alert.type === "verdict.changed" && alert.agent === agent;
+    state.waiting = state.waiting.filter(({ alert, sent }) => sent || !isVerdict(alert));
+    for (const window of Object.values(state.windows))
+      if (window.held !== null && isVerdict(window.held)) window.held = null;
   }
 
   /** What was held back goes out when its time is over. True when there was anything. */

@@ -58,6 +58,27 @@ export function severityOf(event: JournalEvent): Severity {
   }
 }
 
+/** What an event says of the trouble that a run is in; null state: it is over. */
+export interface Trouble {
+  agent: string;
+  run: string;
+  state: string | null;
+}
+
+export function troubleIn(event: JournalEvent): Trouble | null {
+  const { agent, type } = event;
+  const data = dataOf(event);
+  if (agent === undefined || (type !== "verdict.changed" && type !== "agent.ended")) return null;
+  const of = { agent, run: String(data["run"]) };
+  if (type === "agent.ended") return { ...of, state: WELL.includes(String(data["outcome"])) ? null : ENDED_BADLY };
+  const verdict = String(data["verdict"]);
+  return { ...of, state: WORRYING.includes(verdict) ? verdict : null };
+}
+
+/** That a run failed says all that a verdict about it could say later. */
+export const ENDED_BADLY = "ended";
+const WELL: readonly string[] = ["completed", "stopped"];
+
 /** The words of findings, and our own. */
 const SAID: Readonly<Record<string, Severity>> = {
   low: "info",

@@ -2,6 +2,7 @@
  * The records of docs/formats.md and of `--json`. Field names are the ones on disk and in JSON (snake_case), so a
  * parsed file or a printed object is this type without a translation. Times are ISO strings; unknown is null.
  */
+import type { Attention, Unsettled } from "./attention.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin } from "./intent.ts";
 
@@ -143,6 +144,12 @@ export interface RunResult {
   deferred?: DeferredCall | null;
   /** The last thing it said, cut. */
   text: string | null;
+  /** The question in its last words. This and what follows is missing in facts of 0.1. */
+  asks?: string | null;
+  /** Tool calls that were not permitted: how many, and the first of them. */
+  denied?: Omit<NonNullable<Unsettled["denied"]>, "permission"> | null;
+  /** How many tool calls it made, when every one of them failed. */
+  failures?: number | null;
 }
 
 /** One line of `ls --json`. */
@@ -159,6 +166,8 @@ export interface ListRecord {
   verdict: Verdict | null;
   /** Why the outcome is not `completed`, in one sentence, where it is known. */
   reason: string | null;
+  /** Why it needs a person; null when it does not. */
+  attention: Attention | null;
   /** Waits for its turn (`run --queue`). */
   queued: boolean;
   /** The identified living members of a run; null when nobody looked. */

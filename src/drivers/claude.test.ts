@@ -253,7 +253,8 @@ describe("claude reader", () => {
 
   it("tells each denied tool once, at once or at the end", () => {
     const denial = { tool_name: "Bash", tool_use_id: "t1" };
-    const end = done({ permission_denials: [denial, { tool_name: "Write" }] });
+    const called = { ...denial, tool_input: { command: "make" } };
+    const end = done({ permission_denials: [called, { tool_name: "Write" }] });
     const lines = [
       init,
       said("m1", bash),
@@ -262,10 +263,11 @@ describe("claude reader", () => {
       end,
     ];
     const { activities, result } = readAll(claude, lines);
-    expect(ofKind(activities, "permission")).toEqual([
-      { kind: "permission", tool: "Bash", denied: true },
-      { kind: "permission", tool: "Write", denied: true },
+    expect(ofKind(activities, "permission")).toMatchObject([
+      { tool: "Bash", denied: true },
+      { tool: "Write", denied: true },
     ]);
+    expect(result.denial).toEqual({ tool: "Bash", input: { command: "make" } });
     expect(claude.judge(ending(result))).toMatchObject({ outcome: "failed", reason: expect.stringMatching(/denied/) });
     expect(readAll(claude, lines.slice(0, -1)).result.denied).toBe(1);
   });

@@ -76,9 +76,13 @@ export function claudeReader(before: SessionUse | null = null): StreamReader {
         return rateLimit(line, atMs);
       case "result": {
         // Newer versions tell a denial at once, all list them at the end.
-        const late = listOf(line["permission_denials"]).slice(denied);
+        const denials = listOf(line["permission_denials"]).map(fieldsOf);
+        const late = denials.slice(denied);
         denied += late.length;
-        return [...late.map((denial) => deniedTool(fieldsOf(denial))), ...finish(line, result, meter, atMs)];
+        // What is told at once does not say what was called.
+        const [first] = denials;
+        if (first !== undefined) result.denial = { tool: toolOf(first), input: first["tool_input"] ?? null };
+        return [...late.map(deniedTool), ...finish(line, result, meter, atMs)];
       }
       default:
         return [note(line["type"], line["subtype"])];
@@ -166,7 +170,11 @@ function system(line: Fields, result: StreamResult, atMs: number | null): Activi
 }
 
 function deniedTool(fields: Fields): Activity {
-  return { kind: "permission", tool: textOf(fields["tool_name"]) ?? "unknown", denied: true };
+  return { kind: "permission", tool: toolOf(fields), denied: true, input: fields["tool_input"] ?? null };
+}
+
+function toolOf(fields: Fields): string {
+  return textOf(fields["tool_name"]) ?? "unknown";
 }
 
 function assistant(line: Fields, result: StreamResult, meter: UsageMeter, atMs: number | null): Activity[] {

@@ -134,7 +134,7 @@ describe("codex reader", () => {
       { kind: "tool", id: "item_2", name: "file_change", input: { changes: change.changes }, paths: ["a.ts"] },
       { kind: "tool_result", id: "item_2", ok: true, text: "" },
       { kind: "tool", id: "item_3", name: "mcp__demo__echo", input: { text: "x" }, paths: [] },
-      { kind: "permission", tool: "mcp__demo__echo", denied: true },
+      { kind: "permission", tool: "mcp__demo__echo", denied: true, input: { text: "x" } },
       { kind: "tool_result", id: "item_3", ok: false, text: "requires approval" },
       { kind: "said", text: "Done" },
       { kind: "usage", tokens: { input: 70, output: 20, cache_read: 30, cache_write: 0 }, cost_usd: null, model: null },

@@ -170,7 +170,7 @@ function readTool(item: Fields, done: boolean, open: Set<string>): Activity[] {
   const ok =
     item["status"] !== "failed" && item["status"] !== "declined" && error === null && (item["exit_code"] ?? 0) === 0;
   if (item["status"] === "declined" || NOT_APPROVED.test(error ?? "")) {
-    activities.push({ kind: "permission", tool: toolName(item), denied: true });
+    activities.push({ kind: "permission", tool: toolName(item), denied: true, input: toolInput(item) });
   }
   return [...activities, { kind: "tool_result", id, ok, text: error ?? output }];
 }

@@ -72,7 +72,7 @@ export type Activity =
   | { kind: "thought"; text: string }
   | { kind: "tool"; id: string | null; name: string; input: unknown; paths: readonly string[] }
   | { kind: "tool_result"; id: string | null; ok: boolean; text: string }
-  | { kind: "permission"; tool: string; denied: boolean }
+  | { kind: "permission"; tool: string; denied: boolean; input?: unknown }
   | { kind: "trouble"; trouble: Trouble; text: string; status: number | null; resets_at: string | null; fatal: boolean }
   | { kind: "usage"; tokens: Tokens; cost_usd: number | null; model: string | null }
   | { kind: "finished"; ok: boolean; why: string | null; text: string | null }
@@ -103,8 +103,11 @@ export interface StreamResult {
   /** Turns of the model as far as the stream shows them; Codex shows one for a whole run. */
   turns: number;
   tools: number;
-  /** Tool uses that were refused. */
+  /** Tool uses that failed, those that were refused among them. */
+  failed: number;
+  /** Tool uses that were refused, and the first of them. */
   denied: number;
+  denial: { tool: string; input: unknown } | null;
   /** Agents that the CLI started inside its own process. */
   subagents: number;
   /** The call that the CLI ended on, for a person to decide: it has neither run it nor dropped it. */

@@ -147,7 +147,7 @@ function toolUse(part: Fields): Activity[] {
   const error = textOf(state["error"]);
   const ok = state["status"] === "completed" && (numberOf(fieldsOf(state["metadata"])["exit"]) ?? 0) === 0;
   const activities: Activity[] = [{ kind: "tool", id, name, input, paths: pathsOf(input) }];
-  if (NOT_PERMITTED.test(error ?? "")) activities.push({ kind: "permission", tool: name, denied: true });
+  if (NOT_PERMITTED.test(error ?? "")) activities.push({ kind: "permission", tool: name, denied: true, input });
   activities.push({ kind: "tool_result", id, ok, text: error ?? textOf(state["output"]) ?? "" });
   return activities;
 }

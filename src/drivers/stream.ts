@@ -36,7 +36,9 @@ export function emptyResult(): StreamResult {
     cost_usd: null,
     turns: 0,
     tools: 0,
+    failed: 0,
     denied: 0,
+    denial: null,
     subagents: 0,
     deferred: null,
   };
@@ -57,7 +59,12 @@ function fold(result: StreamResult, activity: Activity): void {
       result.trouble = null;
       break;
     case "permission":
-      if (activity.denied) result.denied++;
+      if (!activity.denied) break;
+      result.denied++;
+      result.denial ??= { tool: activity.tool, input: activity.input ?? null };
+      break;
+    case "tool_result":
+      if (!activity.ok) result.failed++;
       break;
     case "trouble":
       result.trouble = { trouble: activity.trouble, text: activity.text, resets_at: activity.resets_at };
@@ -71,7 +78,6 @@ function fold(result: StreamResult, activity: Activity): void {
       result.finished = { ok: activity.ok, why: activity.why, text: activity.text };
       if (activity.ok) result.trouble = null;
       break;
-    case "tool_result":
     case "note":
     case "unparsed":
       break;

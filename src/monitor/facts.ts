@@ -20,6 +20,8 @@ export interface Facts {
   why: string | null;
   startedMs: number | null;
   lastOutputMs: number | null;
+  /** It waits for its turn. */
+  queued?: boolean;
   hold: Hold | null;
   /** Whether its driver reads an agent's lines: a plain command may be silent for hours. */
   speaks: boolean;

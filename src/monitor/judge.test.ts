@@ -52,6 +52,34 @@ const work = (index: number): Used => ({
   text: `export const name${"abcdefghij"[index % 10]}${index} = ${"x".repeat(index)}`,
 });
 
+describe("an agent that polls", () => {
+  const polls = (text: (n: number) => string, count = 24): Used[] =>
+    times(count, (n) => ({ input: "sleep 20; tail -n 1 train.log", text: text(n) }));
+
+  it.each<[string, (n: number) => string]>([
+    ["epochs", (n) => `epoch ${n + 1}/60 loss ${(2 / (n + 1)).toFixed(4)}`],
+    ["jobs", (n) => `${n}/60 jobs done`],
+    ["what is left", (n) => `queue: ${400 - n * 7} items left, pid 4711, ${n * 20}.5s elapsed`],
+    ["a download", (n) => `[12:00:${10 + n}] model.bin ${(1.5 * n).toFixed(1)} MB of 900 MB`],
+    ["a percentage beside noise", (n) => `${n * 3}% cpu ${(n * 37) % 50} rss ${(n * 7919) % 1000}`],
+  ])("gets on while a counter moves: %s", (_, text) => {
+    expect(judged(used(polls(text)))).toMatchObject({ verdict: "on_track", reasons: [] });
+  });
+
+  it.each<[string, (n: number) => string]>([
+    ["times", (n) => `2026-11-15T19:00:${10 + n}Z waiting (uptime 3:${10 + n})`],
+    ["durations", (n) => `waiting for the lock, ${n * 20}s so far, took ${n}.25 ms`],
+    [
+      "a pid and a hash",
+      (n) => `worker pid ${4000 + n} at 0x${(7000 + n * 31).toString(16)} of ${(n * 7919 + 0xabcdef0).toString(16)}`,
+    ],
+    ["noise up and down", (n) => `waiting: load ${(n * 37) % 50}`],
+    ["a counter that stands", () => "9/60 jobs done"],
+  ])("is told when only what always changes does: %s", (_, text) => {
+    expect(judged(used(polls(text)))).toMatchObject({ verdict: "blocked" });
+  });
+});
+
 describe("how a run stands", () => {
   it("R-001.1: a verdict is one of five words, and unknown is said while there is nothing to go by", () => {
     expect(judged([])).toMatchObject({ verdict: "unknown", level: "none", confidence: 0, cause: null, reasons: [] });

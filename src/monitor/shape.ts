@@ -1,6 +1,6 @@
 /**
  * The shape of a text: what stays the same when an agent does the same thing again. Numbers, hashes and temporary names change from
- * one try to the next and are hidden; everything is bounded, because a tool may print a book.
+ * one try to the next and are hidden; `counters` looks at those that count. Everything is bounded, because a tool may print a book.
  */
 
 /** Of a long text its two ends: errors stand at either. */

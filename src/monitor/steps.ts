@@ -3,6 +3,7 @@
  * a CLI gives none, and tells of each whether it failed and whether it brought anything that the run had not seen.
  */
 import type { Activity } from "../drivers/index.ts";
+import { Counters } from "./counters.ts";
 import { inputText } from "./input-text.ts";
 import { bounded, hashOf, Recent, shapedLines, shapeOf } from "./shape.ts";
 
@@ -70,6 +71,7 @@ export class Steps {
   readonly #lines = new Recent(MOST_LINES_KEPT);
   readonly #calls = new Recent(MOST_CALLS_KEPT);
   readonly #answers = new Recent(MOST_CALLS_KEPT);
+  readonly #counters = new Counters();
 
   /** Tools that have not answered. */
   get pending(): number {
@@ -95,8 +97,12 @@ export class Steps {
     const lines = shapedLines(text);
     const error = errorLine(lines, ok);
     const call = hashOf(`${used.name}\n${used.text.replaceAll(/\s+/g, " ")}`);
-    const result = hashOf(lines.join("\n"));
     const tried = this.#calls.add(call);
+    const shape = hashOf(lines.join("\n"));
+    // Who fails, or writes the same once more, does not get on, whatever it counts.
+    const polls = tried > 0 && error === null && !writes(used);
+    const moved = polls && this.#counters.moved(hashOf(`${call} ${shape}`), text);
+    const result = moved ? hashOf(text) : shape;
     const again = this.#answers.add(hashOf(`${call} ${result}`));
     const acts = writes(used) || (lines.length === 0 && !looks(used));
     return {

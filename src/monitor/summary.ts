@@ -5,8 +5,9 @@
 import { stripVTControlCharacters } from "node:util";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { maskText } from "../core/mask.ts";
+import { questionIn } from "../core/question.ts";
 import { iso } from "../core/time.ts";
-import type { Tokens, Verdict } from "../core/types.ts";
+import type { Outcome, Tokens, Verdict } from "../core/types.ts";
 import type { Activity, StreamResult } from "../drivers/index.ts";
 import { placeId } from "../journal/event.ts";
 import type { CursorRow } from "../registry/registry.ts";
@@ -73,6 +74,8 @@ export interface AgentSummary {
   tools: number;
   /** The run has ended and all of its log was read. */
   final: boolean;
+  /** The question that it asked when it finished its last turn; missing in summaries of 0.1. */
+  asks?: string | null;
   /** Null where no model is asked, or none has answered yet. */
   second_opinion: SecondOpinion | null;
 }
@@ -166,6 +169,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     cost_estimated: estimate !== null,
     tools: result.tools,
     final: of.final,
+    asks: recent.activity?.kind === "finished" ? questionIn(recent.activity.text) : null,
     second_opinion: null,
   };
 }
@@ -198,32 +202,40 @@ function idleSeconds({ nowMs, lastOutputMs, startedMs }: Facts): number | null {
   return since === null ? null : Math.max(0, Math.round((nowMs - since) / 1000));
 }
 
-function activityOf({ phase, outcome, why }: Facts, activity: Activity | null): string {
-  if (outcome !== null) return line(`Has ended: ${outcome}.${why === null ? "" : ` ${why}`}`, ACTIVITY_CHARS);
-  if (phase === "intended" || phase === "launching") return "Is being started.";
-  if (activity === null) return "Has printed nothing yet.";
+function activityOf({ phase, outcome, why, queued }: Facts, activity: Activity | null): string {
+  // One that lost its keeper may well work on; its outcome only says that nobody will see the end.
+  if (outcome !== null && phase !== "lost") return line(endWords(outcome, why), ACTIVITY_CHARS);
+  if (queued) return "Queued: starts when there is room";
+  if (phase === "intended" || phase === "launching") return "Starting";
+  if (activity === null) return "No output yet";
   switch (activity.kind) {
     case "tool":
       return line(`Uses ${activity.name}: ${String(activity.input)}`, ACTIVITY_CHARS);
     case "tool_result":
-      return "Reads what a tool answered.";
+      return "Reading tool output";
     case "said":
       return line(`Says: ${activity.text}`, ACTIVITY_CHARS);
     case "thought":
       return line(`Thinks: ${activity.text}`, ACTIVITY_CHARS);
     case "permission":
-      return `${activity.denied ? "Was not permitted" : "Asks to be permitted"} to use ${line(activity.tool, 60)}.`;
+      return `${activity.denied ? "Was not permitted" : "Asks for permission"} to use ${line(activity.tool, 60)}`;
     case "trouble":
-      return line(`Has trouble with its model: ${activity.text}`, ACTIVITY_CHARS);
+      return line(`Trouble with its model: ${activity.text}`, ACTIVITY_CHARS);
     case "finished":
-      return activity.ok ? "Says that it is done." : line(`Gave up: ${activity.why ?? "no reason"}`, ACTIVITY_CHARS);
+      return activity.ok ? "Says that it is done" : line(`Gave up: ${activity.why ?? "no reason"}`, ACTIVITY_CHARS);
     case "started":
-      return "Has begun.";
+      return "Started";
     case "usage":
     case "note":
     case "unparsed":
-      return "Works.";
+      return "Working";
   }
+}
+
+function endWords(outcome: Outcome, why: string | null): string {
+  const word = { completed: "Completed", failed: "Failed", stopped: "Stopped", limit: "Limit reached", lost: "Lost" };
+  if (why === null) return word[outcome];
+  return outcome === "limit" ? why : `${word[outcome]}: ${why}`;
 }
 
 const ACTIONS: Readonly<Record<RuleName, string>> = {
@@ -250,9 +262,9 @@ const ACTIONS: Readonly<Record<RuleName, string>> = {
   flood: "Look at what it prints: it floods its log.",
 };
 
-function actionOf({ reasons, resets_at }: Judgement, { outcome }: Facts): string {
+function actionOf({ reasons, resets_at }: Judgement, { outcome, phase }: Facts): string {
   const [first] = reasons;
-  if (first === undefined) return outcome === null ? "None." : "Look at its result.";
+  if (first === undefined) return outcome === null || phase === "lost" ? "None." : "Look at its result.";
   return resets_at === null ? ACTIONS[first.rule] : `Wait until ${resets_at}. ${ACTIONS[first.rule]}`;
 }
 

@@ -2,7 +2,7 @@
  * What `--json` prints, field by field, for docs/operations.md. The compiler checks it against the records: a field that is added, renamed or
  * dropped does not pass without its sentence here. Only the generator of the page reads this.
  */
-import type { Attention } from "../agent/attention.ts";
+import type { Needs } from "../agent/attention.ts";
 import type { Report } from "../core/types.ts";
 import type { HostRecord } from "../fleet.ts";
 import {
@@ -27,11 +27,11 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
   run: RUN,
   restart: RUN,
   status: {
-    needs: "`{agent, task, need, why, since, next}`, most urgent first",
+    needs: "`{agent, task, need, why, since, next}`, most urgent first; need is the kind of its `attention`",
     running: "`{agent, does}` of those that need nobody",
     queued: "how many",
     ended: "how many, within a day, that need nobody",
-  } satisfies Fields<Attention>,
+  } satisfies Fields<Needs>,
   ls: LIST,
   show: SHOW,
   wait: SHOW,

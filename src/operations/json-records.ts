@@ -40,6 +40,8 @@ export const LIST: Fields<ListRecord> = {
   guarantee: "`cgroup`, `subreaper`, `scan`",
   verdict: "what the watch said last: `on_track`, `drifting`, `off_track`, `blocked`, `unknown`",
   reason: "why the outcome is not `completed`, in one sentence",
+  attention:
+    "null, or `{kind, why, next}` of one that needs a person; kind is `lost`, `stuck`, `held`, `asks`, `blocked`, `off_track`, `launch_failed`, `failed`, `denied`, `gave_up`, `limit`; next is a command",
   queued: "whether it waits for its turn",
   alive: "`[{pid, name}]` of a run that lost its keeper; null when nobody looked",
   hold: "`{why, since}` while it is held",
@@ -130,6 +132,7 @@ export const SUMMARY: Fields<AgentSummary> = {
   cost_estimated: "worked out from tokens and a list of prices",
   tools: "how many it used",
   final: "the run has ended and all of its log was read",
+  asks: "the question that it asked when it finished its last turn (may be missing)",
   second_opinion: "what a model says, null where none is asked",
 };
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { parseTaskId } from "../core/ids.ts";
+import { parseTaskId, type TaskId } from "../core/ids.ts";
 import type { ListRecord } from "../core/types.ts";
 import type { FleetRecord } from "../fleet.ts";
 import { fleetOf } from "./fleet-of.ts";
 import { workspaceOf } from "./open.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Context, type Operation, operation } from "./operation.ts";
 import { leftWords, listTable } from "./render.ts";
 
 export const ls: Operation = operation({
@@ -22,11 +22,28 @@ export const ls: Operation = operation({
     const wanted = task === undefined ? undefined : parseTaskId(task);
     if (!all_hosts) {
       const onLeft = (count: number): void => context.notice(leftWords(count));
-      return await workspaceOf(context).list({ all, task: wanted, onLeft });
+      return inTask(context, await workspaceOf(context).list({ all, onLeft }), wanted);
     }
     await using fleet = await fleetOf(context);
     return (await fleet.list(all)).filter((record) => wanted === undefined || record.task === wanted);
   },
   render: listTable,
-  next: ([first]) => first && `midwatch show ${"host" in first ? `${first.host}/` : ""}${first.agent}`,
+  next: (records) => {
+    const [first] = records;
+    const needy = records.find((record) => !("host" in record) && record.attention !== null);
+    return (
+      needy?.attention?.next ?? (first && `midwatch show ${"host" in first ? `${first.host}/` : ""}${first.agent}`)
+    );
+  },
 });
+
+/** A shorter list must not look like an all-clear. */
+function inTask(context: Context, records: ListRecord[], task: TaskId | undefined): ListRecord[] {
+  if (task === undefined) return records;
+  const others = records.filter((record) => record.task !== task && record.attention !== null).length;
+  if (others > 0 && !context.json)
+    context.notice(
+      `${others} ${others === 1 ? "agent" : "agents"} of other tasks ${others === 1 ? "needs" : "need"} you: midwatch`,
+    );
+  return records.filter((record) => record.task === task);
+}

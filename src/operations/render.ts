@@ -1,6 +1,7 @@
 /** Text for people: ages, states, lists and receipts. Colour says the same as the word beside it. */
 import { formatSize } from "../core/size.ts";
-import type { ListRecord, Phase, Report } from "../core/types.ts";
+import { KIND_WORDS, stateOf, type Tone } from "../core/state-words.ts";
+import type { ListRecord, Report } from "../core/types.ts";
 import type { FleetRecord } from "../fleet.ts";
 import type { RenderOptions } from "./operation.ts";
 import { table } from "./table.ts";
@@ -27,44 +28,34 @@ export function leftWords(count: number): string {
   return `${agents} ended and not been cleaned up after yet. \`midwatch reap\` does it now, \`midwatch up\` as it goes.`;
 }
 
-export function state(
-  {
-    phase,
-    outcome,
-    hold,
-    exit,
-    alive,
-    queued,
-  }: Pick<ListRecord, "outcome" | "hold" | "exit" | "alive" | "queued"> & { phase: Phase | "unreachable" },
-  options: RenderOptions,
-): string {
-  if (phase === "unreachable") return paint(phase, "yellow", options);
-  if (queued) return paint("queued", "dim", options);
-  if (hold) return paint(`held (${hold.why})`, "yellow", options);
-  if (phase === "lost" && alive?.length) return paint(`lost, ${alive.length} alive`, "red", options);
-  if (phase === "running") return paint("running", "green", options);
-  if (phase !== "drained" && phase !== "archived") return paint(phase, "yellow", options);
-  const how = exit.signal ?? (exit.code === null ? "" : `exit ${exit.code}`);
-  const text = [outcome ?? phase, how && `(${how})`].filter(Boolean).join(" ");
-  return outcome === "completed"
-    ? text
-    : outcome === "stopped"
-      ? paint(text, "dim", options)
-      : paint(text, "red", options);
+const TONES: Readonly<Record<Tone, keyof typeof COLORS | null>> = {
+  live: "green",
+  ok: null,
+  warn: "yellow",
+  bad: "red",
+  quiet: "dim",
+};
+
+export function state(record: Parameters<typeof stateOf>[0], options: RenderOptions): string {
+  const { word, tone } = stateOf(record);
+  const color = TONES[tone];
+  return color === null ? word : paint(word, color, options);
 }
 
 export function listTable(records: readonly (ListRecord | FleetRecord)[], options: RenderOptions): string {
-  if (records.length === 0) return "No agents. Start one: midwatch run -- COMMAND";
+  if (records.length === 0)
+    return "No agents to list. Start one: midwatch run -- COMMAND; older ones: midwatch ls --all";
   const rows = records.map((record) => [
     "host" in record ? `${record.host}/${record.agent}` : record.agent,
     state(record, options),
+    record.attention ? paint(KIND_WORDS[record.attention.kind], "red", options) : "-",
     record.verdict ?? "-",
     formatSize(record.bytes),
     age(record.last_output_at),
     age(record.started_at),
     record.role ?? "",
   ]);
-  return table([["AGENT", "STATE", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows], options);
+  return table([["AGENT", "STATE", "NEEDS YOU", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows], options);
 }
 
 /** The receipt of a stop. */

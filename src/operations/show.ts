@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { formatSize } from "../core/size.ts";
+import { KIND_WORDS } from "../core/state-words.ts";
 import type { ChildRecord, Tokens, WorktreeState } from "../core/types.ts";
 import { agentRef } from "./fields.ts";
 import { workspaceOf } from "./open.ts";
@@ -60,7 +61,9 @@ export const show: Operation = operation({
       ["log", record.log],
     ];
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
-    if (record.reason) lines.splice(3, 0, ["why", record.reason]);
+    const { attention, reason } = record;
+    if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);
+    else if (reason) lines.splice(3, 0, ["why", reason]);
     if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record.tokens, record.cost_usd)]);
     if (record.subagents) lines.push(["sub-agents", String(record.subagents)]);
     if (record.deferred) lines.push(["deferred", `${record.deferred.tool} ${JSON.stringify(record.deferred.input)}`]);
@@ -84,10 +87,9 @@ export const show: Operation = operation({
       ...(files.length > 0 ? ["", table([["KIND", "SIZE", "AGE", "SHA256", "PATH"], ...files], options)] : []),
     ].join("\n");
   },
-  next: (record) =>
-    record.phase === "running"
-      ? `midwatch logs -f ${record.agent}`
-      : record.phase === "lost"
-        ? `midwatch stop ${record.agent}`
-        : `midwatch logs ${record.agent}`,
+  next: ({ agent, phase, attention }) => {
+    // What leads here again is no next step.
+    if (attention && attention.next !== `midwatch show ${agent}`) return attention.next;
+    return phase === "running" ? `midwatch logs -f ${agent}` : `midwatch logs ${agent}`;
+  },
 });

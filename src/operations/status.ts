@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Attention } from "../agent/attention.ts";
+import type { Needs } from "../agent/attention.ts";
+import { KIND_WORDS } from "../core/state-words.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation, type RenderOptions } from "./operation.ts";
 import { age, paint, table } from "./render.ts";
@@ -11,7 +12,7 @@ export const status: Operation = operation({
   name: "status",
   summary: "Tell who needs you now, why, and what to type; the same as `midwatch` alone",
   details:
-    "In this order: lost (its keeper is gone, it may live on), stuck (cannot be ended), held (for want of disk or quota), blocked and off track (the watch says so), failed within a day.",
+    "In this order: lost (its keeper is gone, it may live on), stuck (cannot be ended), held (for want of disk or quota), asks (it waits for an answer), blocked and off track (the watch says so); then what ended within a day: launch_failed, failed, denied (tools were not permitted), gave_up (every tool call failed), limit.",
   positionals: [],
   input: z.strictObject({}),
   changes: true,
@@ -25,19 +26,17 @@ export const status: Operation = operation({
     needs[0]?.next ?? (running[0] ? `midwatch logs -f ${running[0].agent}` : 'midwatch run "what it should do"'),
 });
 
-const COLORS = {
-  lost: "red",
-  stuck: "red",
-  held: "yellow",
-  blocked: "red",
-  off_track: "red",
-  failed: "yellow",
-} as const;
+const URGENT: readonly string[] = ["lost", "stuck", "asks", "blocked", "off_track"];
 
-function render({ needs, running, queued, ended }: Attention, options: RenderOptions): string {
+function render({ needs, running, queued, ended }: Needs, options: RenderOptions): string {
   const rows = needs
     .slice(0, SHOWN)
-    .map((one) => [paint(one.need, COLORS[one.need], options), one.agent, age(one.since), one.why]);
+    .map(({ need, agent, since, why }) => [
+      paint(KIND_WORDS[need], URGENT.includes(need) ? "red" : "yellow", options),
+      agent,
+      age(since),
+      why,
+    ]);
   const lines =
     needs.length === 0
       ? [paint("Nobody needs you.", "green", options)]

@@ -1,4 +1,6 @@
 /** A summary for people: the verdict, why, and the lines that anybody can open. */
+
+import { standingWords } from "../core/state-words.ts";
 import type { AgentSummary } from "../fleet.ts";
 import type { RenderOptions } from "./operation.ts";
 import { age, paint, table } from "./render.ts";
@@ -23,7 +25,7 @@ export function summaryTable(summaries: readonly AgentSummary[], options: Render
 }
 
 export function summaryText(one: AgentSummary, options: RenderOptions): string {
-  const sure = one.confidence_score > 0 ? `, right in ${Math.round(one.confidence_score * 100)} of 100` : "";
+  const sure = one.confidence_score > 0 ? `, ${Math.round(one.confidence_score * 100)} % reliable in tests` : "";
   const lines: [string, string][] = [
     ["agent", `${one.instance_id} (run ${one.run})`],
     ["verdict", `${verdictText(one.on_track_status, options)} since ${age(one.since)}${sure}`],
@@ -43,8 +45,8 @@ export function summaryText(one: AgentSummary, options: RenderOptions): string {
     ["advice", one.recommended_action],
     ...opinionOf(one),
   ];
-  const why = one.evidence.flatMap(({ source, rule, level, value, threshold, about, log, quote }) => [
-    `  ${paint(rule, level === "alert" ? "red" : "yellow", options)}  ${source === "llm" ? "" : `${value} (from ${threshold}): `}${about}`,
+  const why = one.evidence.flatMap(({ rule, level, value, threshold, about, log, quote }) => [
+    `  ${paint(rule, level === "alert" ? "red" : "yellow", options)}  ${standingWords(rule, about, { value, cause: one.cause, silentMs: value * 1000 })}${threshold > 1 ? ` (threshold ${threshold})` : ""}`,
     ...(log === null
       ? [`    ${quote}`]
       : [

@@ -48,6 +48,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     turn_mono_ms: null,
     archive_from: null,
     model: null,
+    unsettled: null,
     ...more,
   };
 }

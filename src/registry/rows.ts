@@ -1,5 +1,6 @@
 /** Rows as callers see them, and their columns. JSON columns hold small objects; everything else is stored as it is. */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { Unsettled } from "../core/attention.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { Guarantee, Hold, Member, Outcome, Phase, Tokens, TrackedFile, Verdict } from "../core/types.ts";
 
@@ -61,6 +62,8 @@ export interface RunRow {
   archive_from: string | null;
   /** What its stream said, else what it was started with. */
   model: string | null;
+  /** What it left to a person when it ended. */
+  unsettled: Unsettled | null;
 }
 
 export interface FileRow extends TrackedFile {
@@ -171,6 +174,7 @@ const RUN = [
   "turn_mono_ms",
   "archive_from",
   "model",
+  "unsettled",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",
@@ -195,7 +199,7 @@ const CURSOR = [
   "updated_at",
 ] as const satisfies readonly (keyof CursorRow)[];
 const SUMMARY = ["agent", "run", "id", "told", "final", "data"] as const satisfies readonly (keyof SummaryRow)[];
-const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file"]);
+const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file", "unsettled"]);
 
 export const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   tasks: TASK,

@@ -106,6 +106,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX summaries_untold ON summaries (agent) WHERE told IS NOT id;
   `,
   "CREATE INDEX summaries_at ON summaries (data ->> 'timestamp')",
+  "ALTER TABLE runs ADD COLUMN unsettled TEXT",
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

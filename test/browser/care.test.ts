@@ -33,6 +33,26 @@ describe.skipIf(noBrowser)("the page with many agents", () => {
     await page.getByRole("button", { name: "Show all" }).click();
   });
 
+  it("a filter changes the list, never who needs a person", async () => {
+    await stage.to(page, "#/");
+    const heading = page.getByRole("heading", { level: 1 });
+    const [said, cards] = [await heading.textContent(), await page.locator(".need").count()];
+    await page.locator("main").focus();
+    await page.keyboard.press("/");
+    await page.keyboard.type("zzzz");
+    await page.keyboard.press("Escape");
+    await page.getByText("Nobody matches").waitFor();
+    expect(await heading.textContent()).toBe(said);
+    expect(said).toMatch(/agents need you/);
+    expect(await page.locator(".need").count()).toBe(cards);
+    await page.getByRole("button", { name: "Show all" }).click();
+    const asks = page.locator(".need", { hasText: "store" });
+    await asks.getByText("Which database should I use?").waitFor();
+    await asks.getByText(/midwatch restart store-\S+ --resume "your answer"/).waitFor();
+    const denied = page.locator(".need", { hasText: "publish" });
+    await denied.getByText("Not permitted: Bash (npm publish --access public)").waitFor();
+  });
+
   it("can be driven by the keyboard alone", async () => {
     await stage.to(page, "#/");
     await page.locator("main").focus();

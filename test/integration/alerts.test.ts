@@ -368,6 +368,37 @@ it("R-003.22: a storm of 10,000 errors is at most 12 messages in a minute, and e
   expect(hooks.received.reduce((sum, one) => sum + eventsIn(hooks.verified(one)), 0)).toBe(10_000);
 });
 
+it("a burst of refusals that heals, and comes and heals again, rings once", async () => {
+  const at = lab();
+  const hooks = await receiver();
+  variable("TEST_HOOK_SECRET", hooks.secret);
+  const hook = { to: "webhook", url: hooks.url("/"), secret: { env: "TEST_HOOK_SECRET" }, private: true };
+  const rules = [{ severity: "error", routes: ["hook"] }];
+  let clock = 0;
+  const alerts = fastAlerts(at.root, { routes: { hook }, rules }, undefined, { timing: TIMING, now: () => clock });
+  await alerts.round();
+  const log = new EmbeddedLog(join(at.root, "events.log"));
+  const tell = async (verdict: string, seconds: number): Promise<void> => {
+    const content = `a-190000-000001 is ${verdict} (overloaded)`;
+    const data = { run: 1, verdict, level: verdict === "blocked" ? "alert" : "none" };
+    const agent = "a-190000-000001";
+    await log.append([makeEvent({ interaction: 0, actor: "midwatch", type: "verdict.changed", content, agent, data })]);
+    for (let i = 0; i < seconds; i++, clock += 1000) {
+      await alerts.round();
+      await alerts.idle();
+    }
+  };
+  for (const [verdict, seconds] of [
+    ["blocked", 15],
+    ["on_track", 5],
+    ["blocked", 15],
+    ["on_track", 400],
+  ] as const)
+    await tell(verdict, seconds);
+  await log.close();
+  expect(hooks.received.map((one) => hooks.verified(one))).toHaveLength(1);
+});
+
 it("R-003.22: of two that send at once, none loses, adds or changes anything", async () => {
   const at = lab();
   const hooks = await receiver();

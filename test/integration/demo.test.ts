@@ -33,12 +33,12 @@ describe("the demo", () => {
     expect(processesOf(place).length).toBeGreaterThan(10);
     expect((await closed)[0]).toBe(0);
     for (const line of [
-      /fix-\S+ +on_track: Has ended: completed/,
+      /fix-\S+ +on_track: Completed/,
       /loop-\S+ +blocked/,
       /because the same call with the same result in a row: \d+ \(from 4\); see lines 3 to/,
       /hang-\S+ +blocked/,
       /because seconds of silence while it waits for its model/,
-      /crash-\S+ +blocked: Has ended: failed/,
+      /crash-\S+ +blocked: Failed/,
       /killed with SIGKILL/,
       /Another takes over \(pid \d+\)\. Dashboard: http/,
       /missing: 0\./,

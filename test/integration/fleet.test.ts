@@ -134,7 +134,7 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   const { agent } = await workspace.run({ driver: "echo", prompt: "LINGER" });
   const loop = workspace.loop();
   await until(async () => (await loop.round()).stopped.length > 0, 20_000);
-  expect(await workspace.show(agent)).toMatchObject({ outcome: "limit", reason: "passed its cost limit" });
+  expect(await workspace.show(agent)).toMatchObject({ outcome: "limit", reason: "Stopped: $0.40 cost limit reached." });
 });
 
 it("with another policy a passed limit is told once, and the agent is interrupted or left alone", async () => {
@@ -359,10 +359,10 @@ it("time limits: wall and idle end the run with outcome limit", async () => {
   const quiet = await idle.sh("echo once; exec sleep 300");
   expect((await wall.workspace.wait([busy.agent]))[0]).toMatchObject({
     outcome: "limit",
-    reason: "passed its wall limit",
+    reason: "Stopped: 300 ms time limit reached.",
   });
   expect((await idle.workspace.wait([quiet.agent]))[0]).toMatchObject({
     outcome: "limit",
-    reason: "passed its idle limit",
+    reason: "Stopped: 300 ms silence limit reached.",
   });
 });

@@ -25,7 +25,7 @@ it("midwatch alone tells who needs a person, most urgent first, with the next co
     { agent: lost.agent, need: "lost", next: `midwatch stop ${lost.agent}` },
     { agent: failed.agent, need: "failed", next: `midwatch logs --stderr ${failed.agent}` },
   ]);
-  expect(said.needs[1].why).toBe("exit 3");
+  expect(said.needs[1].why).toBe("Run failed (exit 3).");
   expect(said).toMatchObject({ running: [{ agent: steady.agent }], queued: 0, ended: 1 });
   const text = await midwatch(project, ["status"]);
   expect(text.stdout).toContain("2 need you:");

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { loadConfig } from "../../src/core/config.ts";
+import { type ConfigInput, loadConfig } from "../../src/core/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { type AgentSummary, type JournalEvent, Workspace } from "../../src/fleet.ts";
 import { speaker } from "../support/speaker.ts";
@@ -26,8 +26,8 @@ const SIXTEEN = [
   "recommended_action",
 ];
 
-function lab(): Lab {
-  const made = new Lab();
+function lab(config: ConfigInput = {}): Lab {
+  const made = new Lab(config);
   onTestFinished(() => made.end());
   return made;
 }
@@ -261,4 +261,19 @@ it("R-001.18, R-001.27: a small interface, and nothing from outside below it", (
       [...readFileSync(join(folder, file), "utf8").matchAll(/ from "([^"]+)"/g)].map(([, name]) => name),
     );
   expect(imports.filter((name) => !/^(node:|\.)/.test(name ?? ""))).toEqual([]);
+});
+
+it("sees an agent that begins while it watches, without waiting for its next look at everybody", async () => {
+  const at = lab({ watch_poll: "1h" });
+  const ending = new AbortController();
+  const seen: string[] = [];
+  const watching = (async () => {
+    for await (const { instance_id: agent } of at.open().watch(ending.signal)) seen.push(agent);
+  })();
+  const first = await at.sh("echo one; exec sleep 60");
+  await until(() => seen.includes(first.agent), 20_000);
+  const second = await at.sh("exec sleep 60");
+  await until(() => seen.includes(second.agent), 20_000);
+  ending.abort();
+  await watching;
 });

@@ -1,7 +1,7 @@
 /** A real agent CLI in a workspace, playing a scenario, and what has to hold when it is over, however it ended. */
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { Tier } from "../../src/core/intent.ts";
+import type { Permission, Tier } from "../../src/core/intent.ts";
 import type { DoneFact } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
 import { midwatch } from "./cli.ts";
@@ -29,6 +29,7 @@ export interface CliOptions {
   tier?: Tier;
   /** Claude Code asks its input for each permission; nobody answers there. */
   asks?: boolean;
+  permission?: Permission;
   /** Besides what every CLI gets. */
   env?: Readonly<Record<string, string>>;
   args?: readonly string[];
@@ -42,7 +43,15 @@ export async function startCli(
   api: ModelApi,
   cli: CliName,
   scenario: Scenario,
-  { mcp = false, tier = "auto", asks = false, env: more = {}, args: further = [], run = [] }: CliOptions = {},
+  {
+    mcp = false,
+    tier = "auto",
+    asks = false,
+    permission: may = "all",
+    env: more = {},
+    args: further = [],
+    run = [],
+  }: CliOptions = {},
 ): Promise<CliTrial> {
   const [work, home, pids] = ["project", "home", "pids"].map((name) => join(lab.folder, name)) as [
     string,
@@ -60,7 +69,7 @@ export async function startCli(
     mcp: mcp ? { stubborn: server } : {},
   });
   const options = ["--json", "--workspace", lab.root, "--cwd", work, "--name", cli, "--grace", "1s", "--tier", tier];
-  const permission = asks ? ["--interactive", "--permission", "ask"] : ["--permission", "all"];
+  const permission = asks ? ["--interactive", "--permission", "ask"] : ["--permission", may];
   // Midwatch's own server has tests of its own (mcp-real-clis); here it would only take time.
   const driver = ["--driver", cli, "--no-mcp", ...permission, "Do what the script says"];
   const own = asks ? [...args, "--permission-prompt-tool", "stdio"] : args;

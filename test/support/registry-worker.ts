@@ -23,6 +23,7 @@ function insert(registry: Registry, id: string): void {
     turn_mono_ms: null,
     archive_from: null,
     model: null,
+    unsettled: null,
   };
   const who = { id: agent, task, driver: "command", role: null, name: null, parent: null, depth: 0, created_at };
   registry.insertRun(

@@ -4,7 +4,7 @@
  */
 import { batch, computed, type Signal, signal } from "@preact/signals";
 import type { TaskFact } from "../../src/core/intent.ts";
-import type { ListRecord } from "../../src/core/types.ts";
+import { ENDED_PHASES, type ListRecord } from "../../src/core/types.ts";
 import type { AgentSummary } from "../../src/monitor/summary.ts";
 import { get, type Items } from "./api.ts";
 import { subscribe } from "./live.ts";
@@ -117,8 +117,9 @@ function readTasks(): Promise<void> {
   return asked;
 }
 
+/** Something of it may still work; one that lost its keeper does. */
 export function isLive({ phase }: Pick<FleetItem, "phase">): boolean {
-  return phase === "intended" || phase === "launching" || phase === "running" || phase === "stopping";
+  return !ENDED_PHASES.includes(phase);
 }
 
 /** Every agent as it is now; for lists that depend on all of them. */

@@ -2,10 +2,10 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import type { Tone } from "../../src/core/state-words.ts";
 import type { HealthRecord } from "../../src/journal/health.ts";
 import { post } from "./api.ts";
 import { age, bytes, dateTime, plural } from "./format.ts";
-import type { Tone } from "./needs.ts";
 import { Button, Card, type CardProps, Chip, Command, Dot, Failed, Tile } from "./parts/bits.tsx";
 
 const AGAIN_MS = 5000;

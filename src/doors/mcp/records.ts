@@ -1,5 +1,6 @@
 /** What several tools answer, in the field names that callers of MCP know. */
 import { z } from "zod";
+import { ATTENTION_KINDS, type Attention } from "../../core/attention.ts";
 import { MidwatchError } from "../../core/errors.ts";
 import type { ListRecord, ShowRecord } from "../../core/types.ts";
 import { show } from "../../operations/show.ts";
@@ -19,6 +20,11 @@ export interface AgentReply extends Omit<ListRecord, "agent" | "task"> {
   status: string;
 }
 
+export const attentionSchema: z.ZodType<Attention | null> = z
+  .object({ kind: z.enum(ATTENTION_KINDS), why: z.string(), next: z.string() })
+  .nullable()
+  .describe("Why it needs a person, and the command for that; null when it does not");
+
 export const agentSchema: z.ZodType<Record<string, unknown>> = z.looseObject({
   agent_id: z.string(),
   task_id: z.string(),
@@ -26,6 +32,7 @@ export const agentSchema: z.ZodType<Record<string, unknown>> = z.looseObject({
   phase: z.string(),
   outcome: z.string().nullable(),
   verdict: z.string().nullable(),
+  attention: attentionSchema,
 });
 
 export function agentReply(record: ListRecord): AgentReply {
@@ -52,7 +59,7 @@ export function guidance(state: string, next: string, ...actions: string[]): Gui
 }
 
 /** What to do about one agent. */
-export function agentGuidance({ agent, phase, outcome, verdict, queued, reason }: ListRecord): Guidance {
+export function agentGuidance({ agent, phase, outcome, verdict, queued, attention }: ListRecord): Guidance {
   const id = `agent_id ${agent}`;
   if (queued && phase === "intended")
     return guidance("queued", "It starts when there is room: wait_for_agents.", "kill_real_agent", "list_agents");
@@ -77,11 +84,11 @@ export function agentGuidance({ agent, phase, outcome, verdict, queued, reason }
       "get_agent_summary",
       "kill_real_agent",
     );
-  if (outcome === "completed")
+  if (outcome === "completed" && attention === null)
     return guidance("completed", `Read its result: get_agent_output with ${id}.`, "get_agent_output", "search_logs");
   return guidance(
     outcome,
-    reason === null ? `Read the end of its log: get_agent_output with ${id}.` : `It ended: ${reason}`,
+    attention === null ? `Read the end of its log: get_agent_output with ${id}.` : attention.why,
     "get_agent_output",
     "deploy_headless_agent",
   );

@@ -11,7 +11,16 @@ import { search } from "../../operations/search.ts";
 import { summary } from "../../operations/summary.ts";
 import { tasks } from "../../operations/tasks.ts";
 import { first, last, MOST } from "./bounds.ts";
-import { AGENT_ID, agentGuidance, agentReply, agentSchema, guidance, shownAgent, taskId } from "./records.ts";
+import {
+  AGENT_ID,
+  agentGuidance,
+  agentReply,
+  agentSchema,
+  attentionSchema,
+  guidance,
+  shownAgent,
+  taskId,
+} from "./records.ts";
 import { type Tool, tool } from "./tool.ts";
 
 const REPORTS = 10;
@@ -101,7 +110,8 @@ export const taskStatus: Tool = tool({
 export const listAgents: Tool = tool({
   name: "list_agents",
   title: "List agents",
-  about: "Lists agents that live or ended within a day, newest first: state, verdict, output, tokens, cost.",
+  about:
+    "Lists agents that live or ended within a day, newest first: state, verdict, whether it needs a person, output, tokens, cost.",
   operation: ls,
   fields: { task_id: "task", all: "all" },
   more: { cursor: z.string().describe("From an earlier answer: go on behind it").optional() },
@@ -237,6 +247,7 @@ export const agentSummary: Tool = tool({
     agent_id: z.string(),
     task_id: z.string(),
     session_status: z.string(),
+    attention: attentionSchema,
     summary: z.looseObject({
       on_track_status: z.string(),
       confidence_score: z.number(),
@@ -253,6 +264,7 @@ export const agentSummary: Tool = tool({
       agent_id: record.agent,
       task_id: record.task,
       session_status: record.outcome ?? record.phase,
+      attention: (await shownAgent(call, record.agent)).attention,
       summary: found,
       guidance: {
         ...agentGuidance(record),

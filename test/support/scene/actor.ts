@@ -41,7 +41,7 @@ async function use(name: string, input: object, result: string, ok = true): Prom
   await pause(500);
 }
 
-function finish(ok: boolean, result: string): void {
+function finish(ok: boolean, result: string, permission_denials: object[] = []): void {
   const total_cost_usd = 0.0421 * turn;
   print({
     type: "result",
@@ -51,6 +51,7 @@ function finish(ok: boolean, result: string): void {
     total_cost_usd,
     usage,
     num_turns: turn,
+    permission_denials,
   });
 }
 
@@ -168,6 +169,20 @@ async function broken(): Promise<void> {
   finish(false, "The schema cannot be generated: the Makefile has no target for it.");
 }
 
+async function asking(): Promise<void> {
+  await use("Grep", { pattern: "createPool|sqlite" }, "src/store.ts:12: // TODO: choose a database");
+  finish(true, "The store can be kept in SQLite or in PostgreSQL.\n\nWhich database should I use? Please tell me.");
+}
+
+async function denied(): Promise<void> {
+  const input = { command: "npm publish --access public", description: "Publish the package" };
+  await use("Read", { file_path: "/repo/package.json" }, '1  { "name": "parser", "version": "1.5.0" }');
+  await use("Bash", input, "Claude requested permissions to use Bash, but you haven't granted it yet.", false);
+  finish(true, "I could not publish the package: the command was not permitted.", [
+    { tool_name: "Bash", tool_use_id: "toolu_1", tool_input: input },
+  ]);
+}
+
 const PARTS: readonly [RegExp, () => Promise<void>][] = [
   [/port the parser/i, port],
   [/review the parser/i, review],
@@ -176,6 +191,8 @@ const PARTS: readonly [RegExp, () => Promise<void>][] = [
   [/migration/i, permission],
   [/release notes/i, notes],
   [/schema/i, broken],
+  [/store/i, asking],
+  [/publish/i, denied],
 ];
 
 let prompt = "";

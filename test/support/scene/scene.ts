@@ -53,6 +53,8 @@ export async function playScene(lab: Lab, speed = 1): Promise<void> {
   await claude("notes", "Write the release notes of 1.5.0.", { task: release.task });
   await claude("migrate", "Run the migration 0042 on staging.", { task: release.task });
   await claude("schema", "Generate the schema with make schema.", { task: release.task });
+  await claude("store", "Give the store a database.", { task: release.task });
+  await claude("publish", "Publish the package.", { task: release.task });
   await workspace.run({
     argv: ["sh", "-c", "echo 'building image'; sleep 1; echo 'error: no space left on device' >&2; exit 2"],
     name: "image",

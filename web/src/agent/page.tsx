@@ -2,13 +2,13 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { KIND_WORDS, stateOf } from "../../../src/core/state-words.ts";
 import type { ShowRecord } from "../../../src/core/types.ts";
 import { act } from "../act.ts";
 import { get } from "../api.ts";
 import { entries, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
-import { age, dateTime, doing } from "../format.ts";
+import { age, dateTime, doing, readable } from "../format.ts";
 import { withKeys } from "../keys.ts";
-import { stateOf } from "../needs.ts";
 import { Button, Chip, Empty, Failed, Segments, VerdictChip } from "../parts/bits.tsx";
 import { agentLink, go, type Route } from "../route.ts";
 import { summaryOf } from "../summaries.ts";
@@ -68,12 +68,13 @@ export function AgentPage({ route }: { route: Route }): JSX.Element {
   return <Page key={agent} shown={now} route={route} read={read} now={item?.now ?? null} />;
 }
 
-function pick({ phase, outcome, verdict, hold, alive, bytes, last_output_at, run, reason }: FleetItem): Partial<Shown> {
-  return { phase, outcome, verdict, hold, alive, bytes, last_output_at, run, reason };
+function pick(item: FleetItem): Partial<Shown> {
+  const { phase, outcome, verdict, attention, hold, alive, bytes, last_output_at, run, reason } = item;
+  return { phase, outcome, verdict, attention, hold, alive, bytes, last_output_at, run, reason };
 }
 
-export function ended({ phase }: Pick<Shown, "phase">): boolean {
-  return phase === "drained" || phase === "archived" || phase === "launch_failed";
+export function ended(shown: Pick<Shown, "phase">): boolean {
+  return !isLive(shown);
 }
 
 interface PageProps {
@@ -125,7 +126,9 @@ function Page({ shown, route, now, read }: PageProps): JSX.Element {
 }
 
 function Head({ shown, run, now }: { shown: Shown; run: number; now: string | null }): JSX.Element {
-  const state = stateOf({ ...shown, now });
+  const state = stateOf(shown);
+  const { attention } = shown;
+  const need = attention && KIND_WORDS[attention.kind];
   const task = tasks.value.get(shown.task)?.description.split("\n")[0] ?? shown.task;
   const live = isLive(shown);
   return (
@@ -141,6 +144,7 @@ function Head({ shown, run, now }: { shown: Shown; run: number; now: string | nu
         </h1>
         <Chip tone={state.tone}>{state.word}</Chip>
         {live && <VerdictChip verdict={shown.verdict} />}
+        {need && !state.word.startsWith(need) && shown.verdict !== attention.kind && <Chip tone="bad">{need}</Chip>}
         {shown.runs.length > 1 && <Runs shown={shown} run={run} />}
         <div class="actions">
           {ended(shown) ? (
@@ -155,11 +159,11 @@ function Head({ shown, run, now }: { shown: Shown; run: number; now: string | nu
         </div>
       </div>
       <p class="doing">
-        {doing(live ? now : (shown.reason ?? now))}
+        {doing(attention ? readable(attention.why) : live ? now : (shown.reason ?? now))}
         <span class="meta">
           {shown.driver}
           {shown.role ? ` · ${shown.role}` : ""} ·{" "}
-          {live ? `since ${age(shown.started_at)}` : `ended ${dateTime(shown.ended_at)}`}
+          {live ? `started ${age(shown.started_at)} ago` : `ended ${dateTime(shown.ended_at)}`}
         </span>
       </p>
     </header>

@@ -2,13 +2,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { SILENT_RULES, standingWords } from "../../../src/core/state-words.ts";
 import type { Message, Report } from "../../../src/core/types.ts";
 import type { AgentSummary } from "../../../src/monitor/summary.ts";
 import { get, type Items, post } from "../api.ts";
 import { isLive } from "../fleet.ts";
-import { age, bytes, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";
+import { age, bytes, clock, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";
 import { VERDICT_TONES } from "../needs.ts";
-import { Button, Card, Chip, Failed } from "../parts/bits.tsx";
+import { Button, Card, Chip, Command, Failed } from "../parts/bits.tsx";
 import { ReportView } from "../parts/report.tsx";
 import { agentLink } from "../route.ts";
 import { reports } from "../stop.tsx";
@@ -50,10 +51,11 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
   const { on_track_status, confidence_score, evidence, cause, resets_at, since } = summary;
   const sure =
     on_track_status === "unknown"
-      ? " · too little to go by"
+      ? " · not enough data yet"
       : on_track_status === "on_track"
         ? ""
-        : ` · right in ${Math.round(confidence_score * 100)} of 100`;
+        : ` · ${Math.round(confidence_score * 100)} % reliable in tests`;
+  const silentMs = isLive(shown) && shown.last_output_at ? clock.value - Date.parse(shown.last_output_at) : null;
   return (
     <Card
       title="Verdict"
@@ -69,19 +71,20 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
         {resets_at && <> · resets {dateTime(resets_at)}</>}
       </p>
       <p class="meta">
-        since {age(since)}
+        for {age(since)}
         {sure}
       </p>
       {evidence.map((one) => (
         <div class={`evidence ${one.level}`} key={one.rule}>
           <p>
-            <b>{words(one.rule)}</b> {one.about}
+            {standingWords(one.rule, one.about, { ...one, cause, silentMs: silentMs ?? one.value * 1000 })}
             <span class="meta">
               {" "}
-              {one.value} from {one.threshold} on
+              {words(one.rule)}
+              {one.threshold > 1 && `, threshold ${grouped(one.threshold)}`}
             </span>
           </p>
-          {one.log ? (
+          {one.log && !SILENT_RULES.includes(one.rule) ? (
             <a
               class="quote"
               href={agentLink(shown.agent, { run: one.log.run, line: one.log.line_start })}
@@ -94,11 +97,15 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
               <code>{one.quote}</code>
             </a>
           ) : (
-            one.quote && <code class="quote plain">{one.quote}</code>
+            one.quote && !SILENT_RULES.includes(one.rule) && <code class="quote plain">{one.quote}</code>
           )}
         </div>
       ))}
-      {readable(summary.recommended_action) && <p class="advice">{readable(summary.recommended_action)}</p>}
+      {shown.attention ? (
+        <Command text={shown.attention.next} />
+      ) : (
+        readable(summary.recommended_action) && <p class="advice">{readable(summary.recommended_action)}</p>
+      )}
     </Card>
   );
 }

@@ -33,8 +33,9 @@ export function Home(): JSX.Element {
       <Headline />
       {needs.value.length > 0 && (
         <section aria-label="Needs you" class="needs">
-          {needs.value.map(({ agent, kind }) => kind !== "failed" && <NeedCard key={agent} agent={agent} />)}
-          {needs.value.map(({ agent, kind }) => kind === "failed" && <NeedCard key={agent} agent={agent} />)}
+          {needs.value.map((agent) => (
+            <NeedCard key={agent} agent={agent} />
+          ))}
         </section>
       )}
       <Toolbar />
@@ -123,7 +124,7 @@ function Toolbar(): JSX.Element {
 
 function Nobody(): JSX.Element {
   return (
-    <Empty title="Nobody is on watch yet">
+    <Empty title="No agents yet">
       <p>Start an agent here or in a terminal. It goes on when this page, the server or your login ends.</p>
       <Command text='midwatch run "fix the failing tests"' />
       <Command text="midwatch run -- make test" />

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { act } from "../act.ts";
 import { isLive, shortName } from "../fleet.ts";
-import { age, clock } from "../format.ts";
+import { age } from "../format.ts";
 import { needOf } from "../needs.ts";
 import { Button, Chip } from "../parts/bits.tsx";
 import { agentLink } from "../route.ts";
@@ -13,14 +13,15 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
   const entry = entryOf(agent);
   if (entry === undefined) return null;
   const item = entry.item.value;
-  const need = needOf(item, clock.value, summaryOf(agent, item.run).value);
+  const need = needOf(item, summaryOf(agent, item.run).value);
   if (need === undefined) return null;
   const { run } = item;
-  const since = item.ended_at ?? item.hold?.since ?? item.summary?.since;
+  const since = item.ended_at ?? item.hold?.since ?? (need.kind === "lost" ? null : item.summary?.since);
   return (
     <article
       class="need"
       data-kind={need.kind}
+      data-brief={need.brief || undefined}
       data-agent={agent}
       data-selected={selected.value === agent || undefined}
     >
@@ -39,9 +40,11 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
         </a>
       )}
       <div class="need-foot">
-        <p class="advice">{need.advice}</p>
+        <p class="advice">
+          <code title="Type this in a terminal">{need.next}</code>
+        </p>
         <div class="actions">
-          {need.kind === "failed" && (
+          {!isLive(item) && (
             <>
               <Button onClick={() => dismiss(item)}>Dismiss</Button>
               <Button icon="restart" onClick={() => (act.value = { kind: "restart", item })}>
@@ -49,13 +52,13 @@ export function NeedCard({ agent }: { agent: string }): JSX.Element | null {
               </Button>
             </>
           )}
-          {(isLive(item) || need.kind === "lost" || need.kind === "stuck") && (
+          {isLive(item) && (
             <Button icon="stop" onClick={() => (act.value = { kind: "stop", item })}>
               Stop
             </Button>
           )}
           <a
-            class={need.kind === "failed" ? "button" : "button primary"}
+            class={need.brief ? "button" : "button primary"}
             href={agentLink(agent, { run, line: need.line ?? undefined })}
           >
             Open

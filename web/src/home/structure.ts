@@ -1,7 +1,9 @@
 /** The first screen's order: who needs a person, then tasks with their agents as trees. Pure, apart from reading the signals. */
 import { computed, signal } from "@preact/signals";
+import type { AttentionKind } from "../../../src/core/attention.ts";
+import { stateOf } from "../../../src/core/state-words.ts";
 import { type Entry, entries, type FleetItem, isLive, items, tasks } from "../fleet.ts";
-import { byUrgency, type NeedKind, needOf } from "../needs.ts";
+import { byUrgency, needOf } from "../needs.ts";
 import { remember, remembered } from "../theme.ts";
 
 export type Show = "all" | "live" | "ended";
@@ -10,7 +12,7 @@ export const filter = signal("");
 export const show = signal<Show>("all");
 
 const KEY = "midwatch.seen";
-/** Failures that the person has seen: `agent.run`. */
+/** Ended runs that the person has seen: `agent.run`. */
 const seen = signal<ReadonlySet<string>>(new Set(JSON.parse(remembered(KEY) ?? "[]") as string[]));
 
 export function dismiss({ agent, run }: Pick<FleetItem, "agent" | "run">): void {
@@ -39,24 +41,32 @@ function steady<T>(make: () => T): () => T {
   };
 }
 
+/** Of all agents: a filter narrows the list below, never who needs a person. */
 export const needs = computed(
   steady(() => {
-    const found: { agent: string; kind: NeedKind; since: string }[] = [];
+    const found: { agent: string; kind: AttentionKind; brief: boolean; since: string }[] = [];
     for (const item of items.value) {
-      const need = matches(item) ? needOf(item, 0) : undefined;
-      if (need === undefined || (need.kind === "failed" && seen.value.has(`${item.agent}.${item.run}`))) continue;
-      found.push({ agent: item.agent, kind: need.kind, since: item.ended_at ?? item.summary?.since ?? "" });
+      const need = needOf(item);
+      if (need === undefined || (!isLive(item) && seen.value.has(`${item.agent}.${item.run}`))) continue;
+      const since = item.ended_at ?? item.summary?.since ?? "";
+      found.push({ agent: item.agent, kind: need.kind, brief: need.brief, since });
     }
-    found.sort((a, b) => byUrgency(a.kind, b.kind) || (a.since < b.since ? 1 : -1));
-    return found.map(({ agent, kind }) => ({ agent, kind }));
+    found.sort(
+      (a, b) => Number(a.brief) - Number(b.brief) || byUrgency(a.kind, b.kind) || (a.since < b.since ? 1 : -1),
+    );
+    return found.map(({ agent }) => agent);
   }),
 );
 
 function matches(item: FleetItem): boolean {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  const { agent, role, driver, phase, outcome, verdict, now, task } = item;
-  const text = [agent, role, driver, phase, outcome, verdict, now, task, tasks.value.get(task)?.description]
+  const { agent, role, driver, phase, outcome, verdict, attention, now, task } = item;
+  const { word } = stateOf(item);
+  const text = [
+    ...[agent, role, driver, phase, outcome, word, verdict, attention?.kind, now, task],
+    tasks.value.get(task)?.description,
+  ]
     .join(" ")
     .toLowerCase()
     .replaceAll("_", " ");
@@ -133,7 +143,7 @@ export const counts = computed(
 /** What the keyboard goes through: as shown, each once. */
 const order = computed(() => {
   const rows = groups.value.flatMap((group) => group.rows.map(({ agent }) => agent));
-  return [...new Set([...needs.value.map(({ agent }) => agent), ...rows])];
+  return [...new Set([...needs.value, ...rows])];
 });
 
 export const selected = signal<string | undefined>(undefined);

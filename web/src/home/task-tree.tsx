@@ -2,9 +2,9 @@
 import { computed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { stateOf } from "../../../src/core/state-words.ts";
 import { type Entry, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
 import { age, count, doing, money, span, tokensOf } from "../format.ts";
-import { stateOf } from "../needs.ts";
 import { Dot, VerdictChip } from "../parts/bits.tsx";
 import { Spark } from "../parts/spark.tsx";
 import { agentLink } from "../route.ts";
@@ -95,7 +95,7 @@ function Row({ entry, depth }: { entry: Entry; depth: number }): JSX.Element {
           {word}
           {item.run > 1 && <small> run {item.run}</small>}
         </span>
-        <span class="now">{doing((live ? item.now : item.reason) || item.now)}</span>
+        <span class="now">{doing((live ? item.now : (item.attention?.why ?? item.reason)) || item.now)}</span>
         <span class="verdict">{live && <VerdictChip verdict={item.verdict} />}</span>
         <span class="sparkline">{live ? <Spark rates={entry.rates} live /> : <Ended at={item.ended_at} />}</span>
         <span class="last" title="Last output">

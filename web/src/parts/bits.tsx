@@ -1,9 +1,10 @@
 /** Small parts that every view shows. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
+import type { Tone } from "../../../src/core/state-words.ts";
 import { Problem } from "../api.ts";
 import { words } from "../format.ts";
-import { type Tone, VERDICT_TONES } from "../needs.ts";
+import { VERDICT_TONES } from "../needs.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 export function Chip({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {

@@ -1,0 +1,141 @@
+/** What the state of an agent is called, for the terminal and the page alike. Pure. */
+import type { AttentionKind } from "./attention.ts";
+import type { LimitName, ListRecord, Phase } from "./types.ts";
+
+/** Why an agent needs a person, in a word or two. */
+export const KIND_WORDS: Readonly<Record<AttentionKind, string>> = {
+  lost: "lost",
+  stuck: "cannot be ended",
+  held: "held",
+  asks: "asks you",
+  blocked: "blocked",
+  off_track: "off track",
+  launch_failed: "did not start",
+  failed: "failed",
+  denied: "not permitted",
+  gave_up: "gave up",
+  limit: "limit reached",
+};
+
+export type Tone = "live" | "ok" | "warn" | "bad" | "quiet";
+
+type Stated = Pick<ListRecord, "outcome" | "hold" | "exit" | "alive" | "queued"> & { phase: Phase | "unreachable" };
+
+/** In few words, and how they are meant. */
+export function stateOf({ phase, outcome, hold, exit, alive, queued }: Stated): { word: string; tone: Tone } {
+  if (phase === "unreachable") return { word: "unreachable", tone: "warn" };
+  if (queued) return { word: "queued", tone: "quiet" };
+  if (hold) return { word: `held (${hold.why})`, tone: "warn" };
+  switch (phase) {
+    case "intended":
+    case "launching":
+      return { word: "starting", tone: "warn" };
+    case "running":
+      return { word: "running", tone: "live" };
+    case "stopping":
+      return { word: "stopping", tone: "warn" };
+    case "exited":
+      return { word: "ending", tone: "warn" };
+    case "lost":
+      return { word: alive?.length ? `lost, ${alive.length} alive` : "lost", tone: "bad" };
+    case "stuck":
+      return { word: "cannot be ended", tone: "bad" };
+    case "launch_failed":
+      return outcome === "stopped" ? { word: "stopped", tone: "quiet" } : { word: "did not start", tone: "bad" };
+    case "drained":
+    case "archived":
+      return ended(outcome, exit);
+  }
+}
+
+function ended(outcome: ListRecord["outcome"], exit: ListRecord["exit"]): { word: string; tone: Tone } {
+  const how = exit.signal ?? (exit.code === null ? null : `exit ${exit.code}`);
+  switch (outcome) {
+    case "completed":
+      return { word: "completed", tone: "ok" };
+    case "stopped":
+      return { word: "stopped", tone: "quiet" };
+    case "limit":
+      return { word: "limit reached", tone: "bad" };
+    case "failed":
+      return { word: how === null || exit.code === 0 ? "failed" : `failed (${how})`, tone: "bad" };
+    case "lost":
+      return { word: "lost", tone: "bad" };
+    case null:
+      return { word: "ended", tone: "quiet" };
+  }
+}
+
+/** How long, as one says it: 300 ms, 45 s, 9 min, 2 h 5 min, 3 d. */
+export function aboutFor(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (ms > 0 && ms < 1000) return `${Math.round(ms)} ms`;
+  if (s < 90) return `${s} s`;
+  const min = Math.floor(s / 60);
+  if (min < 90) return `${min} min`;
+  const h = Math.floor(min / 60);
+  if (h < 48) return min % 60 === 0 || h > 9 ? `${h} h` : `${h} h ${min % 60} min`;
+  return `${Math.floor(h / 24)} d`;
+}
+
+const LIMITS: Readonly<Record<LimitName, string>> = {
+  output: "output",
+  disk: "disk",
+  wall: "time",
+  idle: "silence",
+  tokens: "token",
+  cost: "cost",
+};
+
+/** Why a run that passed a limit was ended; `most` is the limit in words, empty when it is not known. */
+export function limitWords(limit: LimitName, most: string): string {
+  return `Stopped: ${most === "" ? "" : `${most} `}${LIMITS[limit]} limit reached.`;
+}
+
+export interface Standing {
+  value: number;
+  cause: string | null;
+  /** Since its last output, which goes on while somebody reads this. */
+  silentMs: number;
+}
+
+/** Troubles that no retry mends are not counted: the first is as good as the tenth. */
+const TROUBLES: Readonly<Record<string, (value: number) => string>> = {
+  quota: () => "Usage limit reached",
+  auth: () => "Its API key or login was refused",
+  rate_limit: (n) => `Rate-limited ${n} times; no reply since`,
+  overloaded: (n) => `Model overloaded ${n} times; no reply since`,
+  network: (n) => `No connection to its model ${n} times; no reply since`,
+  api_error: (n) => `${n} API errors; no reply since`,
+};
+
+const RULES: Readonly<Record<string, (standing: Standing) => string>> = {
+  trouble: ({ value, cause }) => TROUBLES[cause ?? ""]?.(value) ?? `${value} API errors; no reply since`,
+  held: () => "It is held, or its process is stopped",
+  failed: () => "The run did not complete",
+  never_started: () => "Did not start",
+  permission_wait: ({ silentMs }) => `Asks for a permission; no answer for ${aboutFor(silentMs)}`,
+  no_first_output: ({ silentMs }) => `No output for ${aboutFor(silentMs)} since it started`,
+  model_silent: ({ silentMs }) => `No model reply for ${aboutFor(silentMs)}; no tool running`,
+  tool_silent: ({ silentMs }) => `A tool has been silent for ${aboutFor(silentMs)} and does no work`,
+  denied: ({ value }) => `${value} tool calls in a row were not permitted`,
+  repeat: ({ value }) => `Same call with the same result ${value} times in a row`,
+  cycle: ({ value }) => `${value} rounds of the same calls with the same results`,
+  again: ({ value }) => `Same call with the same result ${value} times, and nothing changed in between`,
+  retry: ({ value }) => `Same failing call ${value} times`,
+  same_error: ({ value }) => `${value} of the last 12 steps failed with the same error`,
+  error_streak: ({ value }) => `${value} steps in a row failed`,
+  mistakes: ({ value }) => `${value} of the last 20 steps failed`,
+  no_news: ({ value }) => `${value} steps in a row showed nothing new and changed nothing`,
+  same_words: ({ value }) => `Said the same sentence ${value} times in one message`,
+  off_task: ({ value }) => `${value} steps in a row had next to nothing to do with its task`,
+};
+
+/** Rules that count seconds since the last output: what was quoted when they were told is soon too little. */
+export const SILENT_RULES: readonly string[] = ["permission_wait", "no_first_output", "model_silent", "tool_silent"];
+
+/** What a rule of the watch has found, as a sentence; `about` is what the rule counts, for one without words here. */
+export function standingWords(rule: string, about: string, standing: Standing): string {
+  const words = RULES[rule]?.(standing) ?? about;
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}

@@ -1,0 +1,143 @@
+/** Who needs a person: the same answer at every door, and each command that is advised works. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Attention } from "../../src/core/attention.ts";
+import type { ListRecord } from "../../src/core/types.ts";
+import { midwatch } from "../support/cli.ts";
+import { bearer, ask as get } from "../support/http.ts";
+import { lab } from "../support/lab.ts";
+import { httpClient, httpServer } from "../support/mcp-client.ts";
+import { type Lab, until } from "../support/workspace.ts";
+
+const SESSION = "6d6f1f0e-2f6b-4a53-9d7e-1f0f8e8f4b11";
+const init = { type: "system", subtype: "init", session_id: SESSION, model: "m", tools: [] };
+let ids = 0;
+
+function call(name: string, input: object, result: string | null, ok: boolean): object[] {
+  const id = `toolu_${++ids}`;
+  const content = [{ type: "tool_use", id, name, input }];
+  const answer = { type: "tool_result", tool_use_id: id, content: result, is_error: !ok };
+  return [
+    { type: "assistant", request_id: `req_${id}`, message: { id: `msg_${id}`, role: "assistant", content } },
+    ...(result === null ? [] : [{ type: "user", message: { role: "user", content: [answer] } }]),
+  ];
+}
+
+function done(result: string, more: object = {}): object {
+  return { type: "result", subtype: "success", is_error: false, result, permission_denials: [], ...more };
+}
+
+/** A `claude` that prints the stream whose name is its last argument. */
+function stage(at: Lab, streams: Record<string, object[]>): NodeJS.ProcessEnv {
+  const bin = join(at.folder, "bin");
+  mkdirSync(bin);
+  for (const [name, lines] of Object.entries(streams))
+    writeFileSync(join(bin, name), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const script = `#!/bin/sh\nfor last; do :; done\ncat >/dev/null\n[ -e "${bin}/$last" ] && exec cat "${bin}/$last"\nexec cat "${bin}/fine"\n`;
+  writeFileSync(join(bin, "claude"), script, { mode: 0o755 });
+  return { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
+}
+
+const write = { file_path: "/repo/a.ts", content: "x" };
+const STREAMS = {
+  fine: [init, ...call("Bash", { command: "make" }, "ok", true), done("All done.")],
+  denied: [
+    init,
+    ...call("Read", { file_path: "/repo/a.ts" }, "1 x", true),
+    ...call("Write", write, "Claude requested permissions to write, but you haven't granted it yet.", false),
+    done("I could not write it.", {
+      permission_denials: [{ tool_name: "Write", tool_use_id: "t", tool_input: write }],
+    }),
+  ],
+  asks: [
+    init,
+    ...call("Read", { file_path: "/repo/db.ts" }, "1 x", true),
+    done("Which database should I use? Please tell me."),
+  ],
+  "gave-up": [
+    init,
+    ...[...Array(25).keys()].flatMap((n) => call("Bash", { command: `make -j${n}` }, `make: error ${n}`, false)),
+    done("I give up."),
+  ],
+};
+
+it("tells every door the same of runs that ended well by their CLI's word and left something to a person", async () => {
+  const at = lab();
+  const env = stage(at, STREAMS);
+  const workspace = at.open({ env });
+  const agents: Record<string, string> = {};
+  for (const name of Object.keys(STREAMS)) {
+    const { agent } = await workspace.run({ driver: "claude", name, prompt: `do ${name}`, args: [name] });
+    agents[name] = agent;
+  }
+  await workspace.wait(Object.values(agents) as never[], { timeoutMs: 30_000 });
+  const { stdout } = await midwatch(at.folder, ["ls", "--json"], env);
+  const listed = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as ListRecord);
+  const of = (name: string): ListRecord => listed.find(({ agent }) => agent === agents[name]) as ListRecord;
+  expect(listed.map(({ outcome }) => outcome)).toEqual(Array(4).fill("completed"));
+  expect(of("fine").attention).toBeNull();
+  expect(of("denied").attention).toMatchObject({ kind: "denied", why: "Not permitted: Write (/repo/a.ts)." });
+  expect(of("asks").attention).toMatchObject({
+    kind: "asks",
+    why: "It asks: Which database should I use? Please tell me.",
+  });
+  expect(of("gave-up").attention).toMatchObject({ kind: "gave_up", why: expect.stringContaining("25 tool calls") });
+
+  const { url, token } = await httpServer(at);
+  const door = await get(url.replace("/mcp", ""), "/api/ls", { headers: bearer(token) });
+  const { call: tool } = await httpClient({ url, token }, "modern");
+  const mcp = (await tool("list_agents")).data["agents"] as { agent_id: string; attention: Attention | null }[];
+  for (const name of Object.keys(STREAMS)) {
+    const agent = agents[name] as string;
+    const { attention } = of(name);
+    expect(JSON.parse((await midwatch(at.folder, ["show", agent, "--json"], env)).stdout).attention).toEqual(attention);
+    expect(door.json.items.find((one: ListRecord) => one.agent === agent).attention).toEqual(attention);
+    expect(mcp.find((one) => one.agent_id === agent)?.attention).toEqual(attention);
+    expect((await tool("get_agent_summary", { agent_id: agent })).data["attention"]).toEqual(attention);
+  }
+  const said = JSON.parse((await midwatch(at.folder, ["--json"], env)).stdout);
+  expect(said.needs.map(({ agent, need }: Record<string, string>) => [agent, need])).toEqual([
+    [agents["asks"], "asks"],
+    [agents["denied"], "denied"],
+    [agents["gave-up"], "gave_up"],
+  ]);
+  expect((await midwatch(at.folder, ["show", agents["asks"] as string], env)).stdout).toContain("asks you: It asks:");
+  for (const { next } of said.needs) expect(await follow(at, next, env)).toBe(0);
+}, 60_000);
+
+/** Types what was advised, as a person would. */
+async function follow(at: Lab, command: string, env: NodeJS.ProcessEnv): Promise<number> {
+  const [program, ...argv] = (command.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ""));
+  expect(program).toBe("midwatch");
+  const { code, stderr } = await midwatch(at.folder, argv, env);
+  if (code !== 0) throw new Error(`${command}: ${stderr}`);
+  return code;
+}
+
+it("says what a lost run that prints on, a queued one and a passed limit are", async () => {
+  const at = lab({ tier: "subreaper", max_running: 2 });
+  const lost = await at.sh("while :; do echo on; sleep 0.1; done");
+  const limited = lab({ wall_limit: "300ms" });
+  const slow = await limited.run("sleep", "60");
+  await limited.workspace.wait([slow.agent]);
+  const [over] = await limited.workspace.list();
+  expect(over).toMatchObject({ attention: { kind: "limit", why: "Stopped: 300 ms time limit reached." } });
+  const text = await midwatch(limited.folder, ["ls"]);
+  expect(text.stdout).toContain("limit reached");
+  expect(text.stdout).not.toMatch(/SIG(?:INT|TERM|KILL)/);
+
+  await at.run("sleep", "60");
+  const queued = await at.workspace.run({ argv: ["true"], queue: true });
+  process.kill(lost.keeper_pid as number, "SIGKILL");
+  await until(async () => (await at.workspace.show(lost.agent)).phase === "lost");
+  const summaries = await at.workspace.summaries();
+  const does = (agent: string) => summaries.find(({ instance_id }) => instance_id === agent)?.current_activity;
+  expect(does(lost.agent)).not.toMatch(/ended|lost/i);
+  expect(does(queued.agent)).toBe("Queued: starts when there is room");
+  const said = await midwatch(at.folder, []);
+  expect(said.stdout).toMatch(/lost +\S+ +- +Its keeper is gone; \d+ of its processes work/);
+}, 60_000);
