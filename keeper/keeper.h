@@ -153,7 +153,11 @@ void hold_check(Run *run);
 void hold_end(Run *run);
 
 /* ---- run.c ---- */
-enum { TICK_MIN = 20, TICK_MAX = 250, TICK_SILENT = 2000 }; /* ms between two looks; the last after 30 s in which nothing moved */
+enum { TICK_MIN = 20, TICK_MAX = 250 }; /* ms between two looks: from the first to the second while nothing moves */
+#ifndef SILENT_MS /* the tests build one that is silent at once */
+#define SILENT_MS 30000
+#define TICK_SILENT 2000 /* and this after so many ms in which nothing moved */
+#endif
 struct Run {
   const char *name, *nonce;
   const char *dir, *root, *cwd, *stdin_path, *first_line, *events;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BALLAST = 64 * 1024, MEMBERS_MS = 1000, MEMBERS_SILENT = 8000, SILENT_MS = 30000, DYING_MS = 2000 };
+enum { BALLAST = 64 * 1024, MEMBERS_MS = 1000, MEMBERS_SILENT = 8000, DYING_MS = 2000 };
 
 /* ---- end ---- */
 static void write_exit(Run *run, const siginfo_t *info, const struct rusage *use) {
@@ -204,8 +204,8 @@ static bool is_silent(const Run *run, int64_t now) {
 }
 
 static int64_t calmer(const Run *run, int64_t pause, int64_t now) {
-  int64_t most = is_silent(run, now) ? TICK_SILENT : TICK_MAX;
-  return pause * 3 / 2 > most ? most : pause * 3 / 2;
+  if (is_silent(run, now)) return TICK_SILENT;
+  return pause * 3 / 2 > TICK_MAX ? TICK_MAX : pause * 3 / 2;
 }
 
 static int64_t look(Run *run, int64_t pause, int64_t now) { /* ms to the next look */
