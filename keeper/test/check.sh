@@ -20,7 +20,7 @@ keeper() {
   esac
 }
 step() { echo "$*" >"$T.step"; } # told when the case does not end in time
-ok() { echo "PASS $WHO: $*" >>"$RESULTS"; }
+ok() { echo "PASS $WHO: $*" >>"$RESULTS"; step "had come to: $*"; }
 bad() { echo "FAIL $WHO: $*" >>"$RESULTS"; }
 is() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1: got '$2', not '$3'"; fi; }
 yes() { what=$1; shift; if "$@"; then ok "$what"; else bad "$what"; fi; }
@@ -37,8 +37,8 @@ alive() { # PID: not a zombie either
   [ "${line%% *}" != Z ]
 }
 within() { # TENTHS CONDITION...: true as soon as the condition is
-  step "waits for: $*"
   tries=$(($1 * 5)); shift
+  step "waits for: $*"
   while [ "$tries" -gt 0 ]; do "$@" && return 0; tries=$((tries - 1)); sleep 0.02; done
   "$@"
 }
@@ -136,10 +136,10 @@ case_stop() {
   is "grace 0: killed" "$(value "$D/exit.json" signal) $(value "$D/exit.json" stop_requested)" '"SIGKILL" true'
   yes "grace 0: at once ($took ms)" [ "$took" -lt 3000 ]
   verified "grace 0"
-  place polite; agent "trap 'exit 3' INT; while :; do sleep 0.01; done"; launch run; sleep 0.2; ask 20000; finish "polite"
+  place polite; agent "trap 'exit 3' INT; echo; while :; do sleep 0.01; done"; launch run; within 300 lines 1; ask 20000; finish "polite"
   is "polite: its own exit" "$(value "$D/exit.json" code)" 3
   verified "polite"
-  place stubborn; agent "trap '' INT TERM; (trap '' INT TERM; while :; do sleep 0.05; done) & while :; do sleep 0.05; done"; launch run; sleep 0.2
+  place stubborn; agent "trap '' INT TERM; (trap '' INT TERM; while :; do sleep 0.05; done) & echo; while :; do sleep 0.05; done"; launch run; within 300 lines 1
   begun=$(date +%s%N); ask 500; finish "stubborn"; took=$((($(date +%s%N) - begun) / 1000000))
   yes "stubborn: not before the grace is over ($took ms)" [ "$took" -ge 500 ]
   verified "stubborn"
@@ -213,7 +213,7 @@ case_adopt() {
   verified "adopt"
   launch adopt; leave "over"; is "what is over is not adopted" $? 3
   place ends; agent "sleep 1; exit 2"; launch run; sleep 0.2; murder; launch adopt; finish "adopted run ends by itself"; verified "ends by itself"
-  place midstop; agent "trap '' INT TERM; while :; do sleep 0.05; done"; launch run; sleep 0.1; ask 300; sleep 0.1; murder; launch adopt
+  place midstop; agent "trap '' INT TERM; echo; while :; do sleep 0.05; done"; launch run; within 300 lines 1; ask 300; sleep 0.1; murder; launch adopt
   finish "killed while stopping"; verified "killed while stopping"; is "still a stop" "$(value "$D/exit.json" stop_requested)" true
   place midend; orders grace_ms=1000; agent "trap '' INT TERM; (while :; do sleep 0.05; done) & exit 5"; launch run; within 50 is_file "$D/exit.json"; murder; launch adopt
   finish "killed while ending leftovers"; verified "killed while ending leftovers"; is "the exit stays known" "$(value "$D/exit.json" code)" 5
@@ -351,8 +351,8 @@ case_full() { # a disk of 1 MB
   umount -l "$T"
 }
 case_clock() { # build/clock only: the others' clock is right
-  place jumps; agent "i=0; while [ \$i -lt 40 ]; do echo \$i; i=\$((i+1)); sleep 0.02; done; trap '' INT TERM; while :; do sleep 0.05; done"; launch run
-  sleep 1.2; begun=$(date +%s%N); ask 600; finish "clock"; took=$((($(date +%s%N) - begun) / 1000000))
+  place jumps; agent "trap '' INT TERM; i=0; while [ \$i -lt 40 ]; do echo \$i; i=\$((i+1)); sleep 0.02; done; while :; do sleep 0.05; done"; launch run
+  within 300 lines 40; begun=$(date +%s%N); ask 600; finish "clock"; took=$((($(date +%s%N) - begun) / 1000000))
   yes "clock: the grace is given ($took ms)" [ "$took" -ge 600 ]
   yes "clock: and no more than that ($took ms)" [ "$took" -lt 5000 ]
   is "clock: the exit is told" "$(value "$D/exit.json" signal) $(value "$D/exit.json" stop_requested)" '"SIGKILL" true'
