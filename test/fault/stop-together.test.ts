@@ -11,8 +11,9 @@ import { CLI, type Ended, ended, type Lab, text, until } from "../support/worksp
 
 /** `midwatch ARGS` with a keeper that fails for one verb and notes each try in the file `tries`. */
 function cliWithout(at: Lab, verb: string, ...args: string[]): Promise<Ended> {
+  const fails = `echo '{"error":{"code":"EIO","message":"the run cannot be taken over"}}'; exit 5`;
   const keeper = join(at.folder, `keeper-without-${verb}`);
-  const script = `#!/bin/sh\n[ "$1" = ${verb} ] && { echo x >>"${at.folder}/tries"; exit 1; }\nexec "${keeperBinary().path}" "$@"\n`;
+  const script = `#!/bin/sh\n[ "$1" = ${verb} ] && { echo x >>"${at.folder}/tries"; ${fails}; }\nexec "${keeperBinary().path}" "$@"\n`;
   writeFileSync(keeper, script, { mode: 0o755 });
   const env = { ...process.env, MIDWATCH_KEEPER: keeper };
   const stdio = ["ignore", "pipe", "pipe"] as const;
