@@ -13,6 +13,7 @@ import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
 import { bench as flood } from "./flood.ts";
 import { bench as http } from "./http.ts";
+import { bench as idleKeepers } from "./idle-keepers.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nats } from "./nats.ts";
@@ -38,6 +39,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "start-exit": startExit,
   "node-exit": nodeExit,
   takeover,
+  "idle-keepers": idleKeepers,
   registry,
   positions,
   "watch-load": watchLoad,

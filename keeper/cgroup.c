@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { PATH_CAP = 4096 };
+
 /* The place for our leaf: our own cgroup, or the one above the leaf of the run that we are part of. */
 static bool base_path(char *out, size_t cap, bool *inside) {
   char mount[256] = "", line[4096], own[512] = "";
@@ -101,27 +103,50 @@ bool cgroup_holds(const Cgroup *g, pid_t pid) {
   return holds;
 }
 
+/* The cgroups that an agent made in its leaf, whose path is in `path`; each is appended to it for its turn. */
+static void each_below(char path[PATH_CAP], void (*each)(char *, void *), void *context) {
+  DIR *d = opendir(path);
+  size_t n = strlen(path);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
+    if ((size_t)snprintf(path + n, PATH_CAP - n, "/%s", e->d_name) < PATH_CAP - n) each(path, context);
+    path[n] = 0;
+  }
+  if (d) closedir(d);
+}
+
+typedef struct { void (*each)(void *, pid_t); void *context; } Visit;
+
+static void visit_procs(char *path, void *context) {
+  const Visit *visit = context;
+  size_t n = strlen(path);
+  char line[32];
+  FILE *f = (size_t)snprintf(path + n, PATH_CAP - n, "/cgroup.procs") < PATH_CAP - n ? fopen(path, "re") : NULL;
+  path[n] = 0;
+  while (f && fgets(line, sizeof line, f)) visit->each(visit->context, (pid_t)atoi(line));
+  if (f) fclose(f);
+  each_below(path, visit_procs, context);
+}
+
 void cgroup_each(const Cgroup *g, void (*each)(void *, pid_t), void *context) {
-  char path[544], line[32];
-  snprintf(path, sizeof path, "%s/cgroup.procs", g->path);
-  FILE *f = fopen(path, "re");
-  if (!f) return;
-  while (fgets(line, sizeof line, f)) each(context, (pid_t)atoi(line));
-  fclose(f);
+  char path[PATH_CAP];
+  strcpy(path, g->path);
+  visit_procs(path, &(Visit){each, context});
 }
 
 void cgroup_write(int fd, const char *s) { if (write(fd, s, strlen(s)) < 0) {} /* a vanished leaf holds nobody */ }
 
-static bool remove_leaf(const char *path) {
-  DIR *d = opendir(path);
-  if (!d) return errno == ENOENT;
-  for (struct dirent *e; (e = readdir(d));) {
-    char below[1024];
-    if (e->d_type == DT_DIR && e->d_name[0] != '.' && (size_t)snprintf(below, sizeof below, "%s/%s", path, e->d_name) < sizeof below)
-      remove_leaf(below); /* an agent may have made cgroups of its own */
-  }
-  closedir(d);
-  return rmdir(path) == 0 || errno != EBUSY;
+static void remove_one(char *path, void *busy) {
+  each_below(path, remove_one, busy);
+  *(bool *)busy = rmdir(path) < 0 && errno == EBUSY;
+}
+
+static bool remove_leaf(const char *leaf) {
+  char path[PATH_CAP];
+  bool busy = false;
+  strcpy(path, leaf);
+  remove_one(path, &busy); /* the leaf itself comes last and decides */
+  return !busy;
 }
 
 void cgroup_remove(Cgroup *g) {

@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
-enum { STUCK_MS = 3000, KILL_AGAIN_MS = 20 };
+enum { STUCK_MS = 3000, KILL_AGAIN_MS = 20, ROOMY = 16 };
 #define GRACE_MAX (7 * 24 * 3600 * INT64_C(1000))
 
 void drain_begin(Run *run, int64_t grace_ms) {
@@ -116,7 +116,7 @@ int drain_timeout(const Run *run) {
 /* ---- a nearly full disk ---- */
 static int64_t free_bytes(const Run *run) {
   struct statvfs v;
-  if (fstatvfs(run->log.out.fd, &v) < 0) return INT64_MAX;
+  if (!run->log.open || fstatvfs(run->log.out.fd, &v) < 0) return INT64_MAX;
   return (int64_t)v.f_bavail * (int64_t)v.f_frsize;
 }
 
@@ -141,8 +141,10 @@ void hold_end(Run *run) {
 
 /* Below the floor the tree stands still before the disk is full: nothing it prints is lost, and it goes on by itself. */
 void hold_check(Run *run) {
+  run->roomy = run->disk_floor <= 0;
   if (run->draining || run->main_ended || (run->disk_floor <= 0 && !run->held)) return;
   int64_t room = free_bytes(run);
+  run->roomy = run->roomy || room / ROOMY >= run->disk_floor; /* else an agent could fill it between two looks of a silent keeper */
   if (!run->held && room >= run->disk_floor) return;
   if (!run->held && run->stop_on_disk) {
     run->limit = "disk";

@@ -11,6 +11,7 @@
 
 Fact *fact_of(Run *run, const char *name) {
   for (size_t i = 0; i < run->n_facts; i++) if (strcmp(run->facts[i].name, name) == 0) return &run->facts[i];
+  if (run->n_facts == FACTS) abort(); /* one more name than the header knows of */
   Fact *f = &run->facts[run->n_facts++];
   snprintf(f->name, sizeof f->name, "%s", name);
   return f;

@@ -126,6 +126,8 @@ static void remember_unread(Input *in) {
 }
 
 /* ---- the life of the FIFO ---- */
+bool input_waits(const Run *run) { return run->input.n_unread || run->input.bytes.len; }
+
 bool input_pump(Run *run) {
   Input *in = &run->input;
   if (!in->path) return false;

@@ -74,7 +74,7 @@ void members_collect(Run *run, bool deep); /* a fresh look; entries not seen are
 void members_collect_from(Run *run, const pid_t *holders, size_t n); /* as deep, with the search done by the caller */
 void members_signal(Run *run, int sig, unsigned before, bool again); /* those first seen in round `before` or earlier */
 void members_report(const Members *m, Text *t);
-void members_remember(Run *run); /* the file `members`, for whoever has to go on after us */
+bool members_remember(Run *run); /* the file `members`, for whoever has to go on after us; true when it changed */
 void members_forget(Members *m); /* those who are gone */
 void members_free(Members *m);
 void members_reaped(Members *m, pid_t pid);
@@ -106,14 +106,17 @@ typedef struct {
 bool log_open(Run *run);
 bool log_follow(Run *run, bool whole); /* true when it grew or there is more to do */
 bool log_finish(Run *run); /* false: a mirror could not be completed yet */
+int log_sync_failed(void); /* 0, or the errno of the first sync that failed */
 void log_guard(Run *run); /* remakes what was deleted */
 void log_sync_start(Run *run);
+void log_sync_end(Run *run); /* its thread has ended when this returns */
 void log_own_description(Log *log);
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 uint32_t crc32c_of_tail(uint32_t whole, uint32_t head, uint64_t tail_bytes); /* from the CRCs of all and of what is before it */
 
 /* ---- facts.c: what is written into the run folder, kept in memory until it is on disk ---- */
 typedef struct { char name[24]; Text text; bool dirty, absent; } Fact;
+enum { FACTS = 7 }; /* claim, adopt.json and start, hold, exit, stuck, done */
 Fact *fact_of(Run *run, const char *name);
 void fact_write(Run *run, const char *name, const Text *text);
 void fact_remove(Run *run, const char *name);
@@ -134,9 +137,11 @@ typedef struct {
 int input_open(Run *run); /* the agent's end, or -1 with errno */
 void input_adopt(Run *run);
 bool input_pump(Run *run); /* true when something moved */
+bool input_waits(const Run *run); /* something was sent that the agent has not read */
 void input_end(Run *run);
 
 /* ---- start.c ---- */
+#define NOWHERE "/dev/null/mw-" /* a run's entry in PATH, before its nonce */
 bool start_agent(Run *run); /* writes start.json and answers the launcher, either way */
 
 /* ---- drain.c ---- */
@@ -148,7 +153,11 @@ void hold_check(Run *run);
 void hold_end(Run *run);
 
 /* ---- run.c ---- */
-enum { TICK_MIN = 20, TICK_MAX = 250 };
+enum { TICK_MIN = 20, TICK_MAX = 250 }; /* ms between two looks: from the first to the second while nothing moves */
+#ifndef SILENT_MS /* the tests build one that is silent at once */
+#define SILENT_MS 30000
+#define TICK_SILENT 2000 /* and this after so many ms in which nothing moved */
+#endif
 struct Run {
   const char *name, *nonce;
   const char *dir, *root, *cwd, *stdin_path, *first_line, *events;
@@ -157,19 +166,20 @@ struct Run {
   int64_t grace_ms, output_limit, wall_limit, idle_limit, disk_floor;
 
   int dir_fd, *kept;
-  Fact facts[8]; size_t n_facts;
+  Fact facts[FACTS]; size_t n_facts;
   Members members; Cgroup cgroup; Log log; Input input;
   bool adopt;
   bool scans;                /* the kernel lists no orphans below us: an adopter, or a platform without a subreaper */
   pid_t session;             /* the agent's, while one of ours was in it at the last look; 0: nobody is found by it */
-  Proc self, main;
+  Proc self, main, former[2]; /* former: the keepers before us, pid and start only */
   int main_fd;               /* an adopter's pidfd of main: it is not its child */
   uint64_t since;            /* start ticks before which nothing can be a member */
   mode_t umask;              /* the caller's, for the agent */
   char tmpdir[64]; bool tmpdir_made;
   bool main_ended, stop_requested, stop_seen;
-  bool interrupt_on_limit, notify_on_limit, limit_told;
+  bool interrupt_on_limit, notify_on_limit, limit_told, sync_told;
   int64_t looked, ran, quiet, printed; /* ms that it ran and that it printed nothing, holds left out, up to `looked`; bytes by then */
+  int64_t moved; bool roomy;  /* when the log or the input last moved; whether the disk is far from its floor */
   const char *limit;         /* "output", "disk", "wall", "idle" or NULL */
   const char *interrupted;   /* the limit for which we interrupted it, or NULL */
   bool draining, stuck; int level; unsigned level_round; int64_t drain_from, drain_grace, kill_from;

@@ -68,13 +68,21 @@ static void resume_index(Log *log) {
   log->seen = log->line_at = log->entry_at = (int64_t)entry[1];
 }
 
+static bool open_files(Run *run, bool fresh) {
+  Log *log = &run->log;
+  log->out.mirror = log->err.mirror = log->out.fd = log->err.fd = log->idx = -1;
+  if ((log->out.fd = open_output(run, log->out.path, fresh)) >= 0 && (log->err.fd = open_output(run, log->err.path, fresh)) >= 0 &&
+      (log->idx = open_output(run, log->idx_path, fresh)) >= 0 && (flock(log->idx, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)) return true;
+  int saved = errno, *const opened[] = {&log->out.fd, &log->err.fd, &log->idx};
+  for (int i = 0; i < 3; i++) if (*opened[i] >= 0) close(*opened[i]);
+  errno = saved;
+  return false;
+}
+
 bool log_open(Run *run) {
   Log *log = &run->log;
   bool fresh = !run->adopt; /* never another run's file */
-  log->out.mirror = log->err.mirror = -1;
-  if ((log->out.fd = open_output(run, log->out.path, fresh)) < 0 || (log->err.fd = open_output(run, log->err.path, fresh)) < 0 ||
-      (log->idx = open_output(run, log->idx_path, fresh)) < 0) return false;
-  if (flock(log->idx, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) return false; /* a later run has these names already */
+  if (!open_files(run, fresh)) return false; /* EWOULDBLOCK: another keeper's, that of a later run or one that is still ending */
   log->open = true;
   if (fresh) return !run->first_line || write_all(log->out.fd, run->first_line, strlen(run->first_line)) == 0;
   find_deleted(run, &log->out, 1);
@@ -176,22 +184,30 @@ static bool copy_to_mirror(Output *o, int64_t budget) {
 }
 
 /* fdatasync may take a second on a busy disk; in its own thread it delays no exit fact and no stop. */
-static struct { pthread_mutex_t lock; pthread_cond_t wake; int fd[2]; bool busy; int64_t rested_ms; } syncer = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {-1, -1}, false, 0};
+static struct { pthread_mutex_t lock; pthread_cond_t wake; pthread_t thread; int fd[2], failed; bool busy, over; int64_t rested_ms; } syncer = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+/* 0, or the first error. The kernel tells an error once and takes the pages for clean after that, so none may be dropped. */
+static int sync_both(int out, int err) {
+  int failed = fdatasync(out) < 0 ? errno : 0;
+  return fdatasync(err) < 0 && !failed ? errno : failed;
+}
 
 static void *sync_loop(void *unused) {
   (void)unused;
   pthread_mutex_lock(&syncer.lock);
   for (;;) {
-    while (!syncer.busy) pthread_cond_wait(&syncer.wake, &syncer.lock);
+    while (!syncer.busy && !syncer.over) pthread_cond_wait(&syncer.wake, &syncer.lock);
+    if (!syncer.busy) break;
     int out = syncer.fd[0], err = syncer.fd[1];
     pthread_mutex_unlock(&syncer.lock);
-    fdatasync(out);
-    fdatasync(err);
+    int failed = sync_both(out, err);
     pthread_mutex_lock(&syncer.lock);
+    if (!syncer.failed) syncer.failed = failed;
     syncer.busy = false;
     syncer.rested_ms = mono_ms() + TICK_MIN;
   }
+  pthread_mutex_unlock(&syncer.lock);
   return NULL;
 }
 
@@ -200,9 +216,26 @@ void log_sync_start(Run *run) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 64 * 1024);
-  pthread_t thread;
-  run->log.sync = pthread_create(&thread, &attributes, sync_loop, NULL) == 0;
+  run->log.sync = pthread_create(&syncer.thread, &attributes, sync_loop, NULL) == 0;
   pthread_attr_destroy(&attributes);
+}
+
+/* Before the last fact: a thread that outlives the first one keeps log and locks open while the process counts as dead. */
+void log_sync_end(Run *run) {
+  if (!run->log.sync) return;
+  pthread_mutex_lock(&syncer.lock);
+  syncer.over = true;
+  pthread_cond_signal(&syncer.wake);
+  pthread_mutex_unlock(&syncer.lock);
+  pthread_join(syncer.thread, NULL);
+  run->log.sync = false;
+}
+
+int log_sync_failed(void) {
+  pthread_mutex_lock(&syncer.lock);
+  int failed = syncer.failed;
+  pthread_mutex_unlock(&syncer.lock);
+  return failed;
 }
 
 static void sync_when_due(Log *log, int64_t now) {
@@ -223,7 +256,7 @@ static void sync_when_due(Log *log, int64_t now) {
 bool log_follow(Run *run, bool whole) {
   Log *log = &run->log;
   struct stat out, err;
-  if (fstat(log->out.fd, &out) < 0 || fstat(log->err.fd, &err) < 0) return false;
+  if (!log->open || fstat(log->out.fd, &out) < 0 || fstat(log->err.fd, &err) < 0) return false;
   bool grew = out.st_size > log->out.size || err.st_size > log->err.size;
   if (out.st_size < log->out.size || err.st_size < log->err.size) log->synced_size = 0;
   log->out.size = out.st_size;
@@ -250,8 +283,8 @@ bool log_finish(Run *run) {
   log_follow(run, true);
   if (!copy_to_mirror(&log->out, INT64_MAX) || !copy_to_mirror(&log->err, INT64_MAX)) return false;
   if (run->sync_none) return true;
-  fdatasync(log->out.mirror >= 0 ? log->out.mirror : log->out.fd);
-  fdatasync(log->err.mirror >= 0 ? log->err.mirror : log->err.fd);
+  int failed = sync_both(log->out.mirror >= 0 ? log->out.mirror : log->out.fd, log->err.mirror >= 0 ? log->err.mirror : log->err.fd);
+  if (!syncer.failed) syncer.failed = failed;
   return true;
 }
 

@@ -203,13 +203,13 @@ void members_signal(Run *run, int sig, unsigned before, bool again) {
   }
 }
 
-void members_remember(Run *run) {
+bool members_remember(Run *run) {
   static Text last;
   Text t = {0};
   const Members *m = &run->members;
   for (size_t i = 0; i < m->n; i++)
     if (!m->at[i].gone && !m->at[i].spared) text_add(&t, "%d %llu\n", (int)m->at[i].proc.pid, (unsigned long long)m->at[i].proc.start);
-  if (t.len == last.len && (!t.len || memcmp(t.at, last.at, t.len) == 0)) { text_free(&t); return; }
+  if (t.len == last.len && (!t.len || memcmp(t.at, last.at, t.len) == 0)) { text_free(&t); return false; }
   int fd = openat(run->dir_fd, ".members.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   bool ok = fd >= 0 && write_all(fd, t.at, t.len) == 0;
   if (fd >= 0) close(fd);
@@ -217,6 +217,7 @@ void members_remember(Run *run) {
   text_free(&last);
   if (ok) last = t; /* else tried again */
   else text_free(&t);
+  return true;
 }
 
 void members_report(const Members *m, Text *t) {

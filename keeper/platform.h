@@ -20,7 +20,8 @@ void close_inherited(void);               /* all descriptors above 2 */
 void platform_own_orphans(void);
 void platform_forget_start(void);         /* gives back the pages that only a start needs */
 int signals_open(const sigset_t *set);    /* a descriptor for poll; the set is blocked already */
-bool signals_take(int signals);           /* true when one of them asks for a stop */
+enum { ASKS_STOP = 1, ASKS_LOOK = 2 };
+int signals_take(int signals);            /* what they ask for */
 long max_rss_kb(const struct rusage *use);
 bool fill_random(void *bytes, size_t n);
 int open_unreadable_folder(int dir, const char *name); /* made readable first; no link followed */

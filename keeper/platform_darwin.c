@@ -44,12 +44,12 @@ int signals_open(const sigset_t *set) {
   return fd;
 }
 
-bool signals_take(int signals) {
+int signals_take(int signals) {
   struct kevent came[8];
-  bool stop = false;
-  int n = kevent(signals, NULL, 0, came, 8, &(struct timespec){0});
-  for (int i = 0; i < n; i++) stop = stop || came[i].ident != SIGCHLD;
-  return stop;
+  int asked = 0, n = kevent(signals, NULL, 0, came, 8, &(struct timespec){0});
+  for (int i = 0; i < n; i++)
+    if (came[i].ident != SIGCHLD) asked |= came[i].ident == SIGCONT ? ASKS_LOOK : ASKS_STOP;
+  return asked;
 }
 
 /* ---- calls that only Linux has ---- */

@@ -40,11 +40,12 @@ void platform_forget_start(void) {
 
 int signals_open(const sigset_t *set) { return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK); }
 
-bool signals_take(int signals) {
+int signals_take(int signals) {
   struct signalfd_siginfo info[8]; /* one read: whoever sends without end must not keep us here */
-  bool stop = false;
-  for (ssize_t n = read(signals, info, sizeof info), i = 0; i < n / (ssize_t)sizeof *info; i++) stop = stop || info[i].ssi_signo != SIGCHLD;
-  return stop;
+  int asked = 0;
+  for (ssize_t n = read(signals, info, sizeof info), i = 0; i < n / (ssize_t)sizeof *info; i++)
+    if (info[i].ssi_signo != SIGCHLD) asked |= info[i].ssi_signo == SIGCONT ? ASKS_LOOK : ASKS_STOP;
+  return asked;
 }
 
 /* ---- files ---- */

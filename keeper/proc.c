@@ -69,6 +69,12 @@ static char *run_of_nonce(const char *root, const char *nonce) {
   return name;
 }
 
+/* The 32 digits behind the first "/mw-" that has them. */
+static const char *nonce_in_path(const char *at) {
+  while (at && (at = strstr(at, "/mw-")) && strspn(at + 4, "0123456789abcdef") != 32) at += 4;
+  return at ? at + 4 : NULL;
+}
+
 /* By the variable when it has it, else by PATH, else by TMPDIR: whatever its CLI passed on. The first that names a run decides. */
 char *proc_member_of(pid_t pid, const char *root, const char *own_nonce) {
   static const char *const carriers[] = {"MIDWATCH_NONCE", "PATH", "TMPDIR"};
@@ -76,7 +82,7 @@ char *proc_member_of(pid_t pid, const char *root, const char *own_nonce) {
   char *env = root ? proc_environ(pid, &n) : NULL, *name = NULL;
   for (int i = 0; env && i < 3; i++) {
     const char *at = variable(env, n, carriers[i]);
-    if (at && i > 0) at = (at = strstr(at, "/tmp/mw-")) ? at + 8 : NULL;
+    if (i > 0) at = nonce_in_path(at);
     if (!at || strspn(at, "0123456789abcdef") != 32) continue;
     char nonce[33];
     snprintf(nonce, sizeof nonce, "%.32s", at);

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BALLAST = 64 * 1024, MEMBERS_MS = 1000 };
+enum { BALLAST = 64 * 1024, MEMBERS_MS = 1000, MEMBERS_SILENT = 8000, DYING_MS = 2000 };
 
 /* ---- end ---- */
 static void write_exit(Run *run, const siginfo_t *info, const struct rusage *use) {
@@ -66,7 +66,19 @@ static void list_removed(Text *t, const char *path, int64_t bytes) {
   text_add(t, ",\"bytes\":%lld}", (long long)bytes);
 }
 
+/* The keeper before us was killed, but a thread of it is still in a sync. It does nothing any more; its locks go with it. */
+static bool former_is_dying(const Run *run) {
+  return proc_is(run->former[0].pid, run->former[0].start) || proc_is(run->former[1].pid, run->former[1].start);
+}
+
+/* False when the index is, and stays, another run's. */
+static bool take_up_log(Run *run) {
+  bool dying = former_is_dying(run); /* asked first: a lock that is held after its end is not its */
+  return run->log.open || log_open(run) || (errno == EWOULDBLOCK && dying);
+}
+
 static void save_log(Run *run) {
+  while (run->adopt && !run->log.open && take_up_log(run) && !run->log.open) poll(NULL, 0, TICK_MIN);
   while (run->log.open && !log_finish(run)) { poll(NULL, 0, TICK_MAX); log_guard(run); }
 }
 
@@ -77,6 +89,7 @@ static void finish(Run *run) {
   const char *guarantee = run_guarantee(run);
   log_guard(run);
   facts_guard(run);
+  log_sync_end(run); /* the exit was told long before; a sync on a busy disk may take its time */
   save_log(run);
   cgroup_remove(&run->cgroup);
   fact_remove(run, "stuck.json"); /* also those of a keeper before us */
@@ -92,10 +105,11 @@ static void finish(Run *run) {
   iso_time(wall_ms(), when);
   text_add(&t, "{\"v\":1,\"verified\":true,\"guarantee\":\"%s\",", guarantee);
   members_report(&run->members, &t);
-  text_add(&t, ",\"left\":[],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
+  text_add(&t, ",\"left\":[],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"durable\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
            (long long)took, (long long)run->log.out.size, (long long)run->log.lines, (long long)run->log.err.size,
-           run->log.mirrored ? "true" : "false", removed.len ? removed.at : "", when);
+           run->log.mirrored ? "true" : "false", run->sync_none || !run->log.open ? "null" : log_sync_failed() ? "false" : "true", removed.len ? removed.at : "", when);
   unlinkat(run->dir_fd, "ballast", 0);
+  unlinkat(run->dir_fd, "ran", 0);
   input_end(run);
   facts_flush(run, true); /* exit.json is on disk before done.json says that all is over */
   fact_write(run, "done.json", &t);
@@ -147,7 +161,36 @@ static void check_limits(Run *run) {
   else if (run->idle_limit > 0 && run->quiet > run->idle_limit) limit_passed(run, "idle");
 }
 
+/* ms until a limit of time is reached, if nothing is printed by then. */
+static int64_t limit_due(const Run *run) {
+  int64_t due = INT64_MAX, wall = run->wall_limit - run->ran + 1, idle = run->idle_limit - run->quiet + 1;
+  if (run->draining || run->main_ended || run->held) return due;
+  if (run->wall_limit > 0 && wall > 0) due = wall;
+  if (run->idle_limit > 0 && idle > 0 && idle < due) due = idle;
+  return due;
+}
+
+/* For an adopter: how long the agent ran, without holds, and by which moment of the boot's monotonic clock. */
+static void note_ran(const Run *run) {
+  char text[80];
+  int n = snprintf(text, sizeof text, "{\"ran_ms\":%20lld,\"mono_ms\":%20lld}\n", (long long)run->ran, (long long)run->looked);
+  int fd = run->wall_limit > 0 && !run->main_ended ? openat(run->dir_fd, "ran", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+  if (fd < 0) return;
+  if (pwrite(fd, text, (size_t)n, 0) < 0) {} /* always of the same length: one note replaces the other */
+  close(fd);
+}
+
+static void tell_sync_failed(Run *run) {
+  if (run->sync_told || !log_sync_failed()) return;
+  char text[96];
+  snprintf(text, sizeof text, "the log could not be put on stable storage: %s", errno_name(log_sync_failed()));
+  event_append(run, "error", text);
+  run->sync_told = true;
+}
+
 static void tick(Run *run) {
+  if (run->adopt) take_up_log(run);
+  tell_sync_failed(run);
   log_guard(run);
   facts_guard(run);
   facts_flush(run, false);
@@ -156,16 +199,37 @@ static void tick(Run *run) {
   if (!run->stop_seen && faccessat(run->dir_fd, "stop.json", F_OK, 0) == 0) on_stop(run); /* asked, but never signalled */
 }
 
+/* Nothing has moved for long, and nothing can that would need us sooner than in two seconds. What must not wait that long
+   (an exit, a stop, a message) comes with a signal. */
+static bool is_silent(const Run *run, int64_t now) {
+  return now - run->moved >= SILENT_MS && !run->draining && !run->held && run->roomy && !input_waits(run);
+}
+
+static int64_t calmer(const Run *run, int64_t pause, int64_t now) {
+  if (is_silent(run, now)) return TICK_SILENT;
+  return pause * 3 / 2 > TICK_MAX ? TICK_MAX : pause * 3 / 2;
+}
+
+static int64_t look(Run *run, int64_t pause, int64_t now) { /* ms to the next look */
+  bool moved = input_pump(run);
+  moved = log_follow(run, false) || moved;
+  if (moved || !run->moved) run->moved = now;
+  tick(run);
+  pause = moved ? TICK_MIN : calmer(run, pause, now);
+  return pause < limit_due(run) ? pause : limit_due(run);
+}
+
 static void loop(Run *run, int signals) {
-  int pause = TICK_MIN;
-  int64_t next_tick = 0, next_members = 0;
+  int64_t pause = TICK_MIN, next_tick = 0, next_members = 0, members_pause = MEMBERS_MS;
   if (run->main_ended) drain_begin(run, run->grace_ms); /* the keeper before us was ending the leftovers */
   for (;;) {
     int64_t wait = next_tick - mono_ms();
     if (run->draining && drain_timeout(run) < wait) wait = drain_timeout(run);
     struct pollfd p[2] = {{signals, POLLIN, 0}, {run->main_fd, POLLIN, 0}};
     poll(p, 2, wait < 0 ? 0 : (int)wait);
-    if (signals_take(signals)) on_stop(run);
+    int asked = signals_take(signals);
+    if (asked & ASKS_STOP) on_stop(run);
+    if (asked & ASKS_LOOK) next_tick = 0;
     reap(run);
     if (p[1].revents) { /* seen by an adopter, who cannot know how it ended */
       close(run->main_fd);
@@ -175,16 +239,16 @@ static void loop(Run *run, int signals) {
     }
     int64_t now = mono_ms();
     if (now >= next_tick) {
-      bool fed = input_pump(run);
-      pause = log_follow(run, false) || fed ? TICK_MIN : pause * 3 / 2 > TICK_MAX ? TICK_MAX : pause * 3 / 2;
+      pause = look(run, pause, now);
       next_tick = now + pause;
-      tick(run);
     }
     if (run->draining && drain_step(run)) return;
     if (now >= next_members) {
-      next_members = now + MEMBERS_MS;
       if (!run->draining) members_collect(run, false);
-      members_remember(run);
+      bool calm = !members_remember(run) && !run->scans && is_silent(run, now);
+      members_pause = !calm ? MEMBERS_MS : members_pause * 2 > MEMBERS_SILENT ? MEMBERS_SILENT : members_pause * 2;
+      next_members = now + members_pause;
+      note_ran(run);
       if (run->draining) continue;
       if (run->adopt && adopted_is_over(run)) return;
       if (run->adopt && run->empty_rounds) next_members = now + 50;
@@ -216,6 +280,43 @@ static bool claimed_by_other(Run *run) { /* a living keeper, or a launcher that 
   return yes;
 }
 
+static void read_former(Run *run) {
+  static const char *const claims[] = {"claim", "adopt.json"};
+  for (int i = 0; i < 2; i++) {
+    char *claim = read_small(run->dir_fd, claims[i], 4096);
+    run->former[i].pid = claim ? (pid_t)json_int(claim, "pid", 0) : 0;
+    run->former[i].start = claim ? (uint64_t)json_int(claim, "start_ticks", 0) : 0;
+    free(claim);
+  }
+}
+
+/* Held for our whole life; the kernel lets go of it. 0, or an errno. */
+static int lock_adoption(Run *run) {
+  int lock = openat(run->dir_fd, "adopt.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (lock < 0) return errno;
+  for (int64_t until = mono_ms() + DYING_MS;; poll(NULL, 0, TICK_MIN)) {
+    read_former(run);
+    bool dying = former_is_dying(run) && !claimed_by_other(run);
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return 0;
+    if (errno != EWOULDBLOCK || !dying || mono_ms() > until) return errno;
+  }
+}
+
+/* Linked when it is whole: whoever sees a claim can read it, also when we die in between. Under a name that nobody else has: two
+   launchers may have started a keeper for the same run. */
+static int link_claim(Run *run, const Text *t) {
+  uint64_t random = 0;
+  char name[40];
+  if (!fill_random(&random, sizeof random)) random = (uint64_t)getpid();
+  snprintf(name, sizeof name, ".claim.%016llx.tmp", (unsigned long long)random);
+  int fd = openat(run->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), failed = 0;
+  if (fd < 0) return errno;
+  if (write_all(fd, t->at, t->len) < 0 || fsync(fd) < 0 || linkat(run->dir_fd, name, run->dir_fd, "claim", 0) < 0 || fsync(run->dir_fd) < 0) failed = errno;
+  close(fd);
+  unlinkat(run->dir_fd, name, 0);
+  return failed;
+}
+
 static int claim(Run *run) {
   char inside[4200], when[32];
   snprintf(inside, sizeof inside, "%s/x", run->dir);
@@ -228,17 +329,11 @@ static int claim(Run *run) {
            (int)run->self.pid, (unsigned long long)run->self.start, run->nonce, when);
   int failed = 0;
   if (run->adopt) {
-    int lock = openat(run->dir_fd, "adopt.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0) failed = errno; /* held for our whole life; the kernel lets go of it */
-    else if (claimed_by_other(run)) failed = EEXIST;
-    else fact_write(run, "adopt.json", &t);
+    failed = lock_adoption(run);
+    if (!failed && claimed_by_other(run)) failed = EEXIST;
+    if (!failed) fact_write(run, "adopt.json", &t);
   } else {
-    /* Linked when it is whole: whoever sees a claim can read it, also when we die in between. */
-    int fd = openat(run->dir_fd, ".claim.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_all(fd, t.at, t.len) < 0 || fsync(fd) < 0 || linkat(run->dir_fd, ".claim.tmp", run->dir_fd, "claim", 0) < 0 ||
-        fsync(run->dir_fd) < 0) failed = errno;
-    if (fd >= 0) close(fd);
-    unlinkat(run->dir_fd, ".claim.tmp", 0);
+    failed = link_claim(run, &t);
     text_bytes(&fact_of(run, "claim")->text, t.at, t.len); /* known, so that it can be remade */
   }
   text_free(&t);
@@ -288,9 +383,23 @@ bool run_identify(Run *run) {
   return same_ns || !same_boot;
 }
 
+/* What the keeper before us noted, and what passed since; the agent's age, which counts suspends and holds, where there is no note. */
+static int64_t ran_before(const Run *run) {
+  char *note = read_small(run->dir_fd, "ran", 256);
+  int64_t ran = json_int(note, "ran_ms", -1), at = json_int(note, "mono_ms", -1), now = mono_ms();
+  free(note);
+  if (ran < 0 || at < 0 || at > now) return proc_age_ms(&run->main);
+  return run->held ? ran : ran + now - at;
+}
+
+static bool is_own_folder(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
 static bool take_over(Run *run) {
   if (!run_identify(run)) { errno = EXDEV; return false; }
-  run->tmpdir_made = access(run->tmpdir, F_OK) == 0;
+  run->tmpdir_made = is_own_folder(run->tmpdir);
   run->main_ended = run->main_ended || faccessat(run->dir_fd, "exit.json", F_OK, 0) == 0;
   if (faccessat(run->dir_fd, "hold.json", F_OK, 0) == 0) { /* held by the first keeper; ours to release */
     run->held = "disk";
@@ -304,11 +413,11 @@ static bool take_over(Run *run) {
   }
   if (proc_is(run->main.pid, run->main.start)) {
     run->main_fd = proc_open(&run->main);
-    run->ran = proc_age_ms(&run->main);
+    run->ran = ran_before(run);
   }
   members_collect(run, true);
   input_adopt(run);
-  return log_open(run);
+  return take_up_log(run);
 }
 
 static int catch_signals(void) {
@@ -317,6 +426,7 @@ static int catch_signals(void) {
   sigaddset(&set, SIGCHLD);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGCONT); /* "look now": ignored by every keeper that does not know it */
   sigprocmask(SIG_BLOCK, &set, NULL);
   signal(SIGCHLD, SIG_DFL); /* ignored, as a caller may leave it, the kernel would throw our children's exits away */
   static const int ignored[] = {SIGHUP, SIGPIPE, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXCPU, SIGXFSZ, SIGTSTP, SIGTTIN, SIGTTOU,

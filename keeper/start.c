@@ -17,19 +17,23 @@ typedef struct { int stage, error; } Report; /* from the child, before its exec 
 enum { STAGE_CGROUP, STAGE_CWD, STAGE_STDIN, STAGE_EXEC, STAGE_LOG, STAGE_FORK };
 static const char *const stages[] = {"cgroup", "cwd", "stdin", "exec", "log", "fork"};
 
-static bool is_nonce_path(const char *s, size_t n) {
-  return n >= 40 && strncmp(s, "/tmp/mw-", 8) == 0 && strspn(s + 8, "0123456789abcdef") == 32 && (n == 40 || s[40] == '/');
+static bool is_below(const char *s, size_t n, const char *parent) {
+  size_t k = strlen(parent);
+  return n >= k + 32 && strncmp(s, parent, k) == 0 && strspn(s + k, "0123456789abcdef") == 32 && (n == k + 32 || s[k + 32] == '/');
 }
 
-/* PATH without outer nonces, ours at its tail: some CLIs pass on PATH and nothing else. */
-static char *path_with_nonce(const char *path, const char *tmpdir) {
+static bool is_nonce_path(const char *s, size_t n) { return is_below(s, n, NOWHERE) || is_below(s, n, "/tmp/mw-"); } /* the latter in PATH: by an older keeper */
+
+/* PATH without outer nonces, ours at its tail: some CLIs pass on PATH and nothing else. There is nothing below /dev/null, so
+   nobody can put a command there; a folder in /tmp another user could make before us, or after a tidy-up. */
+static char *path_with_nonce(const char *path, const char *nonce) {
   Text t = {0};
   for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
     size_t n = strcspn(at, ":");
     if (!is_nonce_path(at, n)) text_add(&t, "%.*s:", (int)n, at);
     at += n + (at[n] == ':');
   }
-  text_add(&t, "%s", tmpdir);
+  text_add(&t, NOWHERE "%s", nonce);
   return t.at;
 }
 
@@ -40,7 +44,7 @@ static void set_environment(const Run *run) {
     *equal = 0;
     setenv(run->env.at[i], equal + 1, 1);
   }
-  char *path = path_with_nonce(getenv("PATH"), run->tmpdir);
+  char *path = path_with_nonce(getenv("PATH"), run->nonce);
   setenv("MIDWATCH_NONCE", run->nonce, 1);
   setenv("PATH", path, 1);
   free(path);

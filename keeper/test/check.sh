@@ -1,18 +1,26 @@
 # The keeper's own tests: the release program, the one with ASan and UBSan, and one under valgrind go through every case;
-# one whose wall clock jumps goes through those where time decides.
+# one whose wall clock jumps goes through those where time decides. Every case has a time limit (LIMIT, in seconds); one that
+# passes it is named with the step it was at. `check.sh VARIANT TIER CASE` is how the cases are started.
 # Needs cc and coreutils; valgrind and the rights of root are used when they are there. Run by `make -C keeper check`.
 set -u
 cd "$(dirname "$0")/.."
 BUILD=$PWD/build
-TOP=$(mktemp -d /tmp/midwatch-check-XXXXXX)
-[ -n "${KEEP:-}" ] || trap 'rm -rf "$TOP"' EXIT
-trap 'exit 130' INT TERM
-export ASAN_OPTIONS=detect_leaks=0 # valgrind looks for leaks; here a process lives long and ends by exit
 SLOTS=${SLOTS:-10}
+LIMIT=${LIMIT:-300}
 RELEASE=${RELEASE:-$PWD/../dist/midwatch-keeper}
 
-# ---- helpers: every case runs in a folder of its own ($T), with a keeper ($K) and a tier ($TIER) ----
-ok() { echo "PASS $WHO: $*" >>"$RESULTS"; }
+# ---- helpers: every case runs in a folder of its own ($T), with a variant of the keeper and a tier ($TIER) ----
+# keeper ARGS: replaces the shell it is called in, so call it in a subshell, in $() or behind a pipe
+keeper() {
+  case $VARIANT in
+    valgrind) exec valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 --trace-children=no "--log-file=$T.log.%p" "$BUILD/debug" "$@" ;;
+    asan) ASAN_OPTIONS="detect_leaks=0:log_path=$T.log" exec "$BUILD/asan" "$@" ;; # valgrind looks for leaks
+    release) exec "$RELEASE" "$@" ;;
+    *) exec "$BUILD/$VARIANT" "$@" ;;
+  esac
+}
+step() { echo "$*" >"$T.step"; } # told when the case does not end in time
+ok() { echo "PASS $WHO: $*" >>"$RESULTS"; step "had come to: $*"; }
 bad() { echo "FAIL $WHO: $*" >>"$RESULTS"; }
 is() { if [ "$2" = "$3" ]; then ok "$1"; else bad "$1: got '$2', not '$3'"; fi; }
 yes() { what=$1; shift; if "$@"; then ok "$what"; else bad "$what"; fi; }
@@ -30,6 +38,7 @@ alive() { # PID: not a zombie either
 }
 within() { # TENTHS CONDITION...: true as soon as the condition is
   tries=$(($1 * 5)); shift
+  step "waits for: $*"
   while [ "$tries" -gt 0 ]; do "$@" && return 0; tries=$((tries - 1)); sleep 0.02; done
   "$@"
 }
@@ -50,13 +59,15 @@ agent() { orders "arg=sh" "arg=-c" "arg=$1"; }
 # launch VERB: starts the keeper; its pid is $P and its answer $A
 launch() {
   A=$T/answer.$NAME.$1
-  printf 'end\0' | cat "$T/orders.$NAME" - | $K "$1" "$NAME.1" "$N" >"$A" 2>>"$T/stderr" &
+  printf 'end\0' | cat "$T/orders.$NAME" - | keeper "$1" "$NAME.1" "$N" >"$A" 2>>"$T/stderr" &
   P=$!
+  echo "$P" >>"$T.keepers"
   within 300 answered
 }
 answered() { [ -s "$A" ] || dead "$P"; }
-murder() { kill -KILL "$P"; wait "$P" 2>/dev/null; }
-finish() { wait "$P"; is "$1: the keeper ends well" $? 0; }
+leave() { step "waits for the end of the keeper: $NAME, $1"; wait "$P"; } # WHAT
+murder() { kill -KILL "$P"; leave "killed" 2>/dev/null; }
+finish() { leave "$1"; is "$1: the keeper ends well" $? 0; }
 run() { launch run; finish "$1"; }
 ask() { printf '{"v":1,"reason":null,"grace_ms":%s}\n' "$1" >"$D/stop.json"; kill -TERM "$P"; }
 right_index() { if "$BUILD/index-check" "$LOG" "$IDX" >>"$T/stderr"; then ok "$1: index"; else bad "$1: index: $(tail -n 3 "$T/stderr")"; fi; }
@@ -125,10 +136,10 @@ case_stop() {
   is "grace 0: killed" "$(value "$D/exit.json" signal) $(value "$D/exit.json" stop_requested)" '"SIGKILL" true'
   yes "grace 0: at once ($took ms)" [ "$took" -lt 3000 ]
   verified "grace 0"
-  place polite; agent "trap 'exit 3' INT; while :; do sleep 0.01; done"; launch run; sleep 0.2; ask 20000; finish "polite"
+  place polite; agent "trap 'exit 3' INT; echo; while :; do sleep 0.01; done"; launch run; within 300 lines 1; ask 20000; finish "polite"
   is "polite: its own exit" "$(value "$D/exit.json" code)" 3
   verified "polite"
-  place stubborn; agent "trap '' INT TERM; (trap '' INT TERM; while :; do sleep 0.05; done) & while :; do sleep 0.05; done"; launch run; sleep 0.2
+  place stubborn; agent "trap '' INT TERM; (trap '' INT TERM; while :; do sleep 0.05; done) & echo; while :; do sleep 0.05; done"; launch run; within 300 lines 1
   begun=$(date +%s%N); ask 500; finish "stubborn"; took=$((($(date +%s%N) - begun) / 1000000))
   yes "stubborn: not before the grace is over ($took ms)" [ "$took" -ge 500 ]
   verified "stubborn"
@@ -159,17 +170,17 @@ case_scan() { # build/scan only: no subreaper and no cgroup, as on macOS
   kill -KILL "$FAR" 2>/dev/null || true
 }
 case_refused() {
-  place claimed; agent "touch $T/ran"; echo '{"by":"launcher"}' >"$D/claim"; launch run; wait "$P"
+  place claimed; agent "touch $T/ran"; echo '{"by":"launcher"}' >"$D/claim"; launch run; leave "claimed"
   is "claimed: exit" $? 3
   is "claimed: answer" "$(value "$A" code)" '"CLAIMED"'
-  place endless; agent "touch $T/ran"; $K run "$NAME.1" "$N" <"$T/orders.$NAME" >"$T/out" 2>&1; is "orders without end: exit" $? 2
+  place endless; agent "touch $T/ran"; (keeper run "$NAME.1" "$N" <"$T/orders.$NAME" >"$T/out" 2>&1); is "orders without end: exit" $? 2
   no "orders without end: no claim" is_file "$D/claim"
-  place unknown; orders "nonsense=1"; agent "touch $T/ran"; launch run; wait "$P"; is "unknown order: exit" $? 2
+  place unknown; orders "nonsense=1"; agent "touch $T/ran"; launch run; leave "unknown order"; is "unknown order: exit" $? 2
   place early; agent "touch $T/ran"; echo '{"grace_ms":0}' >"$D/stop.json"; run "stop before exec"
   is "stop before exec: answer" "$(value "$A" code)" '"STOPPED"'
   yes "stop before exec: done" is_file "$D/done.json"
   yes "stop before exec: no log made" gone "$LOG"
-  place launcher; agent "sleep 60"; echo '{"by":"launcher","pid":1}' >"$D/claim"; launch adopt; wait "$P"; is "a run given up is not adopted" $? 3
+  place launcher; agent "sleep 60"; echo '{"by":"launcher","pid":1}' >"$D/claim"; launch adopt; leave "given up"; is "a run given up is not adopted" $? 3
   no "nothing of these was started" [ -e "$T/ran" ]
 }
 case_limit() {
@@ -193,20 +204,20 @@ case_adopt() {
   count 60 >"$T/wanted"
   place adopt; agent "$PRINT; sleep 60"; launch run; sleep 0.4; murder; sleep 0.3
   launch adopt; is "adopt: answer" "$(cat "$A")" '{"adopted":true}'
-  FIRST=$P; launch adopt; wait "$P"; is "a second adopter is refused" $? 3; P=$FIRST
+  FIRST=$P; launch adopt; leave "second adopter"; is "a second adopter is refused" $? 3; P=$FIRST
   sleep 1.3; ask 200; finish "adopt"
   yes "adopt: stdout whole" cmp -s "$T/wanted" "$LOG"
   right_index "adopt"
   is "adopt: exit unknown" "$(value "$D/exit.json" code) $(value "$D/exit.json" signal)" "null null"
   is "adopt: lines" "$(value "$D/done.json" log_lines)" 60
   verified "adopt"
-  launch adopt; wait "$P"; is "what is over is not adopted" $? 3
+  launch adopt; leave "over"; is "what is over is not adopted" $? 3
   place ends; agent "sleep 1; exit 2"; launch run; sleep 0.2; murder; launch adopt; finish "adopted run ends by itself"; verified "ends by itself"
-  place midstop; agent "trap '' INT TERM; while :; do sleep 0.05; done"; launch run; sleep 0.1; ask 300; sleep 0.1; murder; launch adopt
+  place midstop; agent "trap '' INT TERM; echo; while :; do sleep 0.05; done"; launch run; within 300 lines 1; ask 300; sleep 0.1; murder; launch adopt
   finish "killed while stopping"; verified "killed while stopping"; is "still a stop" "$(value "$D/exit.json" stop_requested)" true
   place midend; orders grace_ms=1000; agent "trap '' INT TERM; (while :; do sleep 0.05; done) & exit 5"; launch run; within 50 is_file "$D/exit.json"; murder; launch adopt
   finish "killed while ending leftovers"; verified "killed while ending leftovers"; is "the exit stays known" "$(value "$D/exit.json" code)" 5
-  place alive; agent "sleep 60"; launch run; FIRST=$P; launch adopt; wait "$P"; is "a living keeper is not replaced" $? 3; P=$FIRST; ask 0; finish "alive"
+  place alive; agent "sleep 60"; launch run; FIRST=$P; launch adopt; leave "beside a living one"; is "a living keeper is not replaced" $? 3; P=$FIRST; ask 0; finish "alive"
 }
 case_adopt_deleted() {
   count 60 >"$T/wanted"
@@ -240,28 +251,28 @@ case_time_limits() {
   is "told of its limit" "$(value "$D/exit.json" code) $(grep -c '"agent.limit"' "$W/notify.log")" "7 1"
 }
 case_files() {
-  echo x >"$T/f"; is "lease: free" "$($K lease "$T/f" "$T/none")" "free
+  echo x >"$T/f"; is "lease: free" "$(keeper lease "$T/f" "$T/none")" "free
 unknown"
-  exec 5>>"$T/f"; is "lease: held" "$($K lease "$T/f")" held; exec 5>&-
+  exec 5>>"$T/f"; is "lease: held" "$(keeper lease "$T/f")" held; exec 5>&-
   mkdir -p "$T/tree/a/b" "$T/tree/ro" "$T/victim"; echo keep >"$T/victim/file"; echo 1 >"$T/tree/a/b/c"; echo 1 >"$T/tree/ro/f"
   ln -s "$T/victim" "$T/tree/a/link"; ln -s "$T/victim/file" "$T/tree/b"; ln "$T/victim/file" "$T/tree/hard"; chmod 0500 "$T/tree/ro"; mkdir -m 0 "$T/tree/none"
-  no "rmtree says what it freed" [ "$($K rmtree "$T/tree")" -lt 1 ]
+  no "rmtree says what it freed" [ "$(keeper rmtree "$T/tree")" -lt 1 ]
   yes "rmtree: gone" gone "$T/tree"
   is "rmtree: links not followed" "$(cat "$T/victim/file")" keep
   place tmp; agent 'mkdir -p $TMPDIR/a/b; echo x >$TMPDIR/a/b/c; chmod 500 $TMPDIR/a/b; ln -s / $TMPDIR/root; mkfifo $TMPDIR/p; echo $TMPDIR'; run "TMPDIR"
   is "TMPDIR is the run's own" "$(cat "$LOG")" "/tmp/mw-$N"; verified "TMPDIR"
 }
 case_inherit() {
-  place fds; orders "arg=ls" "arg=/proc/self/fd"; (launch run 7</dev/null 9>"$T/nine"; wait "$P"); within 50 is_file "$D/done.json" # 3 is its own, for the folder
+  place fds; orders "arg=ls" "arg=/proc/self/fd"; (launch run 7</dev/null 9>"$T/nine"; leave "in a subshell"); within 50 is_file "$D/done.json" # 3 is its own, for the folder
   [ "$VARIANT" = valgrind ] || is "the agent gets three descriptors" "$(tr '\n' ' ' <"$LOG")" "0 1 2 3 "
   place env; agent 'umask; echo "$PATH" "$MIDWATCH_NONCE" "$FOO"; ulimit -c 0; trap'
   orders "env=FOO=a=b" "env=PATH=/tmp/mw-00000000000000000000000000000000:/bin:/usr/bin"
-  (umask 027; trap '' USR1; launch run; wait "$P"); within 50 is_file "$D/done.json"
+  (umask 027; trap '' USR1; launch run; leave "in a subshell"); within 50 is_file "$D/done.json"
   is "the agent gets the caller's umask, its environment and default signals" "$(cat "$LOG")" "0027
-/bin:/usr/bin:/tmp/mw-$N $N a=b"
+/bin:/usr/bin:/dev/null/mw-$N $N a=b"
   place chld; agent "exit 8"; (trap '' CHLD; launch run; within 50 is_file "$D/done.json"); is "a caller that ignores SIGCHLD" "$(value "$D/exit.json" code)" 8
   mkfifo "$T/fifo"; place fifo; orders "stdin=$T/fifo"; agent 'read a; read b; echo "$a-$b"'; launch run
-  echo one >"$T/fifo"; sleep 0.1; echo two >"$T/fifo"; finish "FIFO"; is "a FIFO is read past its first writer" "$(cat "$LOG")" "one-two"
+  step "writes to a FIFO that the keeper should have open"; echo one >"$T/fifo"; sleep 0.1; echo two >"$T/fifo"; finish "FIFO"; is "a FIFO is read past its first writer" "$(cat "$LOG")" "one-two"
   place storm; agent 'trap "exit 6" INT; while :; do sleep 0.01; done'; launch run
   i=0; while [ $i -lt 300 ]; do kill -HUP "$P"; kill -USR1 "$P"; kill -USR2 "$P"; kill -ALRM "$P"; kill -PIPE "$P"; i=$((i + 1)); done
   yes "a storm of signals is survived" alive "$P"
@@ -311,7 +322,7 @@ three"
 }
 case_below() {
   place inner; agent "echo \$\$ >$T/inner.pid; while :; do sleep 0.05; done"; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner"
-  place outer; agent "$RELEASE run inner.1 $IN <$T/orders.inner >$T/inner.answer & sleep 0.1; while [ ! -s $T/inner.answer ]; do sleep 0.02; done; trap '' INT; while :; do sleep 0.05; done"
+  place outer; agent "\"$RELEASE\" run inner.1 $IN <$T/orders.inner >$T/inner.answer & sleep 0.1; while [ ! -s $T/inner.answer ]; do sleep 0.02; done; trap '' INT; while :; do sleep 0.05; done"
   launch run; within 100 is_file "$T/inner.answer"; within 20 is_file "$T/inner.pid"; ask 200; finish "outer"
   verified "outer"
   is "the inner keeper is spared and listed" "$(value "$D/done.json" run)" '"inner.1"'
@@ -322,7 +333,7 @@ case_below() {
 
   place inner2; agent "setsid sh -c 'echo \$\$ >$T/kid.pid; while :; do sleep 0.05; done' & env -u MIDWATCH_NONCE -u MIDWATCH_AGENT -u TMPDIR sh -c 'echo \$\$ >$T/path.pid; while :; do sleep 0.05; done' & while :; do sleep 0.05; done"
   orders tier=subreaper; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner2" # without a leaf of its own it must leave the outer's all the same
-  place outer2; agent "$RELEASE run inner2.1 $IN <$T/orders.inner2 >$T/inner2.answer & while :; do sleep 0.05; done"
+  place outer2; agent "\"$RELEASE\" run inner2.1 $IN <$T/orders.inner2 >$T/inner2.answer & while :; do sleep 0.05; done"
   launch run; within 100 is_file "$T/path.pid"; within 100 is_file "$T/kid.pid"; INNER=$(value "$ID/claim" pid); kill -KILL "$INNER"; sleep 0.1; ask 200; finish "outer of a lost run"
   yes "a lost inner run's member is spared" alive "$(cat "$T/kid.pid")"
   yes "also one that kept only PATH" alive "$(cat "$T/path.pid")"
@@ -340,14 +351,56 @@ case_full() { # a disk of 1 MB
   umount -l "$T"
 }
 case_clock() { # build/clock only: the others' clock is right
-  place jumps; agent "i=0; while [ \$i -lt 40 ]; do echo \$i; i=\$((i+1)); sleep 0.02; done; trap '' INT TERM; while :; do sleep 0.05; done"; launch run
-  sleep 1.2; begun=$(date +%s%N); ask 600; finish "clock"; took=$((($(date +%s%N) - begun) / 1000000))
+  place jumps; agent "trap '' INT TERM; i=0; while [ \$i -lt 40 ]; do echo \$i; i=\$((i+1)); sleep 0.02; done; while :; do sleep 0.05; done"; launch run
+  within 300 lines 40; begun=$(date +%s%N); ask 600; finish "clock"; took=$((($(date +%s%N) - begun) / 1000000))
   yes "clock: the grace is given ($took ms)" [ "$took" -ge 600 ]
   yes "clock: and no more than that ($took ms)" [ "$took" -lt 5000 ]
   is "clock: the exit is told" "$(value "$D/exit.json" signal) $(value "$D/exit.json" stop_requested)" '"SIGKILL" true'
   yes "clock: took_ms is by the other clock" [ "$(value "$D/done.json" took_ms)" -ge 600 -a "$(value "$D/done.json" took_ms)" -lt 5000 ]
   no "clock: it did jump" [ "$(value "$D/start.json" started_at | cut -c 1-14)" = "$(value "$D/exit.json" ended_at | cut -c 1-14)" -a "$(value "$D/exit.json" ended_at | cut -c 1-14)" = "$(value "$D/done.json" ended_at | cut -c 1-14)" ]
   verified "clock"; right_index "clock"
+}
+case_names() { # what others made before us under names that can be guessed
+  place ghost; mkdir "/tmp/mw-$N"; printf '#!/bin/sh\necho ghost\n' >"/tmp/mw-$N/mw-ghost"; chmod 755 "/tmp/mw-$N/mw-ghost"
+  agent 'mw-ghost 2>/dev/null || echo "none ${TMPDIR:-no TMPDIR}"; sleep 60'; orders "env=TMPDIR=/tmp/mw-$N"; launch run; within 50 lines 1
+  is "no command and no TMPDIR from a folder that is not ours" "$(cat "$LOG") $(value "$D/start.json" tmpdir)" "none no TMPDIR null"
+  [ "$(id -u)" != 0 ] || chown 54321 "/tmp/mw-$N"
+  murder; launch adopt; ask 0; finish "ghost"
+  [ "$(id -u)" != 0 ] || yes "another user's folder is left alone" [ -e "/tmp/mw-$N/mw-ghost" ]
+  rm -rf "/tmp/mw-$N"
+  place tidied; agent 'rm -rf "$TMPDIR"; mkdir "$TMPDIR"; cp /bin/echo "$TMPDIR/mw-ghost"; mw-ghost 2>/dev/null || echo none'; run "tidied"
+  is "nor from ours, which may be made again by another" "$(cat "$LOG")" none
+  place taken; mkdir "$D/.claim.tmp"; agent "exit 4"; run "taken"; is "another keeper's unfinished claim is no hindrance" "$(value "$D/exit.json" code)" 4
+}
+case_cgroups() { # an agent with cgroups of its own; only they tie this daemon to the run
+  place own; agent "(setsid env -i /bin/sh -c 'trap \"echo asked >$T/asked; exit\" INT TERM; echo \$\$ >$T/far; while :; do sleep 0.05; done' &) ; sleep 60"; launch run; within 50 is_file "$T/far"
+  leaf=$(value "$D/start.json" cgroup); leaf=${leaf#\"}; leaf=${leaf%\"}
+  if [ "$leaf" = null ]; then echo "SKIPPED: cgroups of an agent's own; no leaf can be made here." >&2; ok skipped; ask 0; finish "own"; return; fi
+  mkdir -p "$leaf/a/b"; cat "$T/far" >"$leaf/a/b/cgroup.procs"; murder; rm -f "$D/members"
+  launch adopt; ask 5000; finish "own"; verified "own"
+  yes "a process in a cgroup that the agent made is asked to end" is_file "$T/asked"
+}
+case_ran() { # the adopter's wall limit: without the time for which the run was held
+  place ran; orders "disk_floor=1000000000000000000" wall_ms=3000; agent "sleep 60"; launch run; within 50 is_file "$D/hold.json"; within 50 is_file "$D/ran"
+  sleep 4; murder; orders disk_floor=1; launch adopt; within 50 gone "$D/hold.json"; sleep 1
+  no "time held is not time run" is_file "$D/exit.json"; finish "ran"
+  is "the rest is" "$(value "$D/exit.json" limit)" '"wall"'; yes "ran: the note is gone" gone "$D/ran"
+}
+case_durable() {
+  place default; orders "events=$W/default.log"; agent "echo x; sleep 1; echo y"; run "default sync"
+  wanted=true; told=0; [ "$VARIANT" != badsync ] || { wanted=false; told=1; }
+  is "default sync: durable" "$(value "$D/done.json" durable)" "$wanted"
+  is "default sync: a failure is told once" "$(cat "$W/default.log" 2>/dev/null | grep -c 'stable storage: EIO')" "$told"
+  place never; orders sync=none; agent "echo x"; run "sync none"; is "sync none: durable" "$(value "$D/done.json" durable)" null
+}
+case_calm() { # build/calm only: after 0.3 s without output it looks once a minute; all that may not wait so long must wake it
+  place exits; agent "sleep 2; exit 9"; launch run; yes "calm: the exit is told" within 100 is_file "$D/exit.json"; finish "calm exit"
+  place told; agent "sleep 60"; launch run; sleep 2; ask 0; yes "calm: a stop is served" within 100 is_file "$D/done.json"; finish "calm stop"
+  place late; orders wall_ms=2500; agent "sleep 60"; launch run; yes "calm: the wall limit" within 200 is_file "$D/exit.json"; finish "calm wall"; is "calm: the wall limit" "$(value "$D/exit.json" limit)" '"wall"'
+  place mute; orders idle_ms=2500; agent "sleep 60"; launch run; yes "calm: the idle limit" within 200 is_file "$D/exit.json"; finish "calm idle"; is "calm: the idle limit" "$(value "$D/exit.json" limit)" '"idle"'
+  place talk; orders "fifo=$D/input"; agent 'while read -r a; do echo "$a"; done'; launch run; sleep 2
+  message 1 'one\n'; kill -CONT "$P"; yes "calm: a message comes with SIGCONT" within 100 lines 1; yes "calm: and is told as read" within 100 told 1 read
+  sleep 2; : >"$D/input.closed"; kill -CONT "$P"; yes "calm: so does the end of input" within 100 is_file "$D/done.json"; finish "calm input"
 }
 case_size() { # the release program only: others carry their tools with them
   place size; orders "arg=sh" "arg=-c" "arg=while :; do echo hello; sleep 0.01; done" "arg=$(head -c 100000 /dev/zero | tr '\0' x)"; launch run; sleep 0.5
@@ -356,40 +409,55 @@ case_size() { # the release program only: others carry their tools with them
   ask 0; finish "size"
 }
 
-# ---- run all: VARIANT COMMAND TIERS CASES ----
+# ---- one case ----
+if [ $# = 3 ]; then
+  VARIANT=$1; TIER=$2; WHO="$*"; T=$TOP/$1-$2-$3; RESULTS=$T.result
+  mkdir "$T" && "case_$3" 2>>"$T/shell"
+  exit 0
+fi
+
+# ---- run all ----
+TOP=$(mktemp -d /tmp/midwatch-check-XXXXXX)
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$TOP"' EXIT
+trap 'exit 130' INT TERM
+export TOP RELEASE
 mkfifo "$TOP/slots"
 exec 3<>"$TOP/slots"
 i=0; while [ $i -lt "$SLOTS" ]; do echo >&3; i=$((i + 1)); done
-go() { # VARIANT COMMAND TIER CASE, as soon as a slot is free; with ONLY those of that variant
+overdue() { # its keepers end their agents; those that cannot are killed
+  bad "not over after $LIMIT s; it $(cat "$T.step")"
+  while read -r P; do kill -TERM "$P" 2>/dev/null; done <"$T.keepers"
+  sleep 3
+  while read -r P; do kill -KILL "$P" 2>/dev/null; done <"$T.keepers"
+}
+go() { # VARIANT TIER CASE, as soon as a slot is free; with ONLY those of that variant
   [ "${ONLY:-$1}" = "$1" ] || return 0
   read -r _ <&3
   (
-    VARIANT=$1; WHO="$1 $3 $4"; K=$2; TIER=$3; T=$TOP/$1-$3-$4; RESULTS=$TOP/$1-$3-$4.result; began=$(date +%s)
-    mkdir "$T"; "case_$4" 2>>"$T/shell"
+    WHO="$*"; T=$TOP/$1-$2-$3; RESULTS=$T.result; began=$(date +%s)
+    : >"$T.keepers"; echo "had not begun" >"$T.step"
+    timeout -k 5 "$LIMIT" sh test/check.sh "$@" 3>&- || overdue
     [ -s "$RESULTS" ] || bad "no result: $(tail -n 3 "$T/shell")"
-    for log in "$TOP/$1-$3-$4".log.*; do [ ! -s "$log" ] || case $(cat "$log") in *ERROR:*|*runtime\ error*|*definitely\ lost:\ [1-9]*|*Invalid\ *|*uninitialised*) bad "$log: $(head -n 30 "$log")" ;; esac; done
+    for log in "$T".log.*; do [ ! -s "$log" ] || case $(cat "$log") in *ERROR:*|*runtime\ error*|*definitely\ lost:\ [1-9]*|*Invalid\ *|*uninitialised*) bad "$log: $(head -n 30 "$log")" ;; esac; done
     [ -z "${VERBOSE:-}" ] || echo "$WHO: $(($(date +%s) - began)) s"
     echo >&3
   ) &
 }
 TREE="adopt stop hold below leftovers"
-REST="input exit exec index inherit adopt_deleted files deleted bytes limit time_limits full refused"
+REST="input names durable ran cgroups exit exec index inherit adopt_deleted files deleted bytes limit time_limits full refused"
 # The slowest first.
 if command -v valgrind >/dev/null; then
-  for c in $TREE $REST; do
-    go valgrind "valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 --trace-children=no --log-file=$TOP/valgrind-subreaper-$c.log.%p $BUILD/debug" subreaper "$c"
-  done
+  for c in $TREE $REST; do go valgrind subreaper "$c"; done
 else
   echo "SKIPPED: valgrind is not installed; leaks were not looked for." >&2
 fi
-for c in $TREE $REST; do
-  export "ASAN_OPTIONS=detect_leaks=0:log_path=$TOP/asan-auto-$c.log"
-  go asan "$BUILD/asan" auto "$c"
-done
-for c in $TREE $REST size; do go release "$RELEASE" auto "$c"; done
-for c in $TREE; do go release "$RELEASE" subreaper "$c"; done
-for c in stop hold below leftovers scan; do go scan "$BUILD/scan" auto "$c"; done # how a keeper lives where the kernel gives it no orphans
-for c in clock stop adopt leftovers hold exit limit; do go clock "$BUILD/clock" auto "$c"; done
+for c in $TREE $REST; do go asan auto "$c"; done
+for c in $TREE $REST size; do go release auto "$c"; done
+for c in $TREE; do go release subreaper "$c"; done
+for c in stop hold below leftovers scan; do go scan auto "$c"; done # how a keeper lives where the kernel gives it no orphans
+go calm auto calm
+go badsync auto durable
+for c in clock stop adopt leftovers hold exit limit; do go clock auto "$c"; done
 wait
 cat "$TOP"/*.result >"$TOP/all"
 passed=0; failed=0

@@ -8,7 +8,7 @@ import type { Facts } from "./facts.ts";
 /** Its last sync may wait for a busy disk; what is cleaned up meanwhile would find its files in use. */
 const WAIT_MS = 5000;
 
-/** A keeper has the log open for moments after its last fact; until then no file of the run may be touched. */
+/** A keeper has the log open for moments after its last fact; until its last thread has ended no file of the run may be touched. */
 export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<void> {
   const keepers = [claim, readJson<ClaimFact>(paths.adopt).value].filter((one) => one !== undefined);
   const deadline = performance.now() + WAIT_MS;

@@ -28,6 +28,7 @@ import { hasEnded } from "./observe.ts";
 import { Readings } from "./readings.ts";
 import type { Observed } from "./reconcile.ts";
 import { stat } from "./record.ts";
+import { wakeKeeper } from "./tell-keeper.ts";
 
 const TEXT_MAX = 1_000_000;
 const PERSON = "person";
@@ -60,6 +61,7 @@ export function sendMessage(context: Context, agent: AgentId, text: string, driv
   if (!open && driver.program === null) throw noInput(agent, facts);
   assertInside(context.layout.root, paths.messages);
   const kept = accept(paths, senderOf(context), text, open ? driver : undefined);
+  if (open) wakeKeeper(facts);
   return { ...kept, agent, run: listed.run.run, state: "accepted", taken_by: null, why: null };
 }
 
@@ -99,12 +101,13 @@ export function closeInput(context: Context, agent: AgentId): void {
     throw new MidwatchError("REFUSED_INPUT", `${agent} was not started with --interactive: it has no open input.`, {
       hint: `midwatch show ${agent}`,
     });
-  if (!hasEnded(facts)) close(context, paths);
+  if (!hasEnded(facts)) close(context, paths, facts);
 }
 
-function close(context: Context, paths: RunPaths): void {
+function close(context: Context, paths: RunPaths, facts: Facts): void {
   assertInside(context.layout.root, paths.inputClosed);
   createExclusive(paths.inputClosed, `${JSON.stringify({ at: iso(), by: senderOf(context) })}\n`);
+  wakeKeeper(facts);
 }
 
 /** Agents that have finished, and to whom nobody has said anything for `interactive_idle`, get the end of their input. */
@@ -121,15 +124,15 @@ export async function closeIdle(
     const moved = Math.max(...[paths.messages, one.row.log].map((path) => stat(path)?.mtimeMs ?? 0));
     if (Date.now() - moved < context.config.interactive_idle) continue;
     await apart.each(one, async () => {
-      if ((await readings.read(one, intent.driver)).result.finished !== null) closeIfRoom(context, paths);
+      if ((await readings.read(one, intent.driver)).result.finished !== null) closeIfRoom(context, paths, one.facts);
     });
   }
 }
 
 /** On a full disk the next round tries again; `stop` always works. */
-function closeIfRoom(context: Context, paths: RunPaths): void {
+function closeIfRoom(context: Context, paths: RunPaths, facts: Facts): void {
   try {
-    close(context, paths);
+    close(context, paths, facts);
   } catch (error) {
     if (toMidwatchError(error).code !== "DISK_FULL") throw error;
   }

@@ -6,15 +6,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { ClaimFact, LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
+import type { LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
-import { readProcess, signalKeeper } from "../process/identity.ts";
+import { readProcess } from "../process/identity.ts";
 import { adopt } from "./adopt.ts";
 import { audit } from "./audit.ts";
 import { cleanUp } from "./cleanup.ts";
 import { type Context, catchUp, withReader } from "./context.ts";
-import { type Facts, hostOf, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
+import { type Facts, isElsewhere, livingAdopter, livingKeeper, readFacts } from "./facts.ts";
 import { keepersGone } from "./keepers-gone.ts";
 import { giveUp, type RunName } from "./launch.ts";
 import { type Located, locate } from "./locate.ts";
@@ -23,6 +23,7 @@ import { reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
 import { isForgotten, remakeFacts } from "./remake.ts";
 import { retireWorktree } from "./retire-worktree.ts";
+import { tell } from "./tell-keeper.ts";
 import { writeView } from "./view.ts";
 import { worktreeOf } from "./worktree.ts";
 
@@ -41,26 +42,90 @@ export interface StopOptions {
 /** Beyond the grace the keeper needs moments; after this a keeper without an answer is taken for wedged. */
 const WEDGED_MS = 2000;
 const NUDGE_MS = 1000;
+/** To the second try of an adoption; twice as long to each that follows. */
+const ADOPT_MS = 100;
 /** A keeper says who is stuck after 3 s of SIGKILL. */
 const STUCK_MS = 4000;
 
+/** What became of one agent; its own failure never costs another its receipt. */
+type Tried = { report: Report } | { agent: AgentId; error: unknown };
+
 export async function stop(context: Context, agents: readonly AgentId[], options: StopOptions = {}): Promise<Report[]> {
-  const reports: Report[] = [];
-  if (options.tree) {
-    const below = agents.flatMap((agent) => descendants(context, agent)).filter((agent) => !agents.includes(agent));
-    if (below.length > 0) reports.push(...(await stop(context, [...new Set(below)], { ...options, tree: false })));
+  const tried = await stopAll(context, agents, options);
+  const failed = tried.find((one) => "error" in one);
+  if (failed && !tried.some((one) => "report" in one)) throw failed.error;
+  await settleAll(context, agents);
+  return tried.map((one) => ("report" in one ? one.report : failedReport(context, one.agent, one.error)));
+}
+
+async function stopAll(context: Context, agents: readonly AgentId[], options: StopOptions): Promise<Tried[]> {
+  const tried: Tried[] = [];
+  const below = options.tree ? agents.flatMap((agent) => descendants(context, agent)) : [];
+  const first = [...new Set(below)].filter((agent) => !agents.includes(agent));
+  if (first.length > 0) tried.push(...(await stopAll(context, first, { ...options, tree: false })));
+  tried.push(...(await Promise.all(agents.map((agent) => tryToStop(context, agent, options)))));
+  if (!options.tree) return tried;
+  // Whatever the agents started while their children were being stopped.
+  const late = agents
+    .flatMap((agent) => descendants(context, agent))
+    .filter((agent) => !isGivenUp(tried, agent) && isLive(context, agent));
+  if (late.length > 0) tried.push(...(await stopAll(context, [...new Set(late)], options)));
+  return tried;
+}
+
+function isGivenUp(tried: readonly Tried[], agent: AgentId): boolean {
+  return tried.some((one) => "error" in one && one.agent === agent);
+}
+
+async function tryToStop(context: Context, agent: AgentId, options: StopOptions): Promise<Tried> {
+  try {
+    return { report: await stopOne(context, agent, options) };
+  } catch (error) {
+    return { agent, error };
   }
-  reports.push(...(await Promise.all(agents.map((agent) => stopOne(context, agent, options)))));
-  if (options.tree) {
-    // Whatever the agents started while their children were being stopped.
-    const late = agents.flatMap((agent) => descendants(context, agent)).filter((agent) => isLive(context, agent));
-    if (late.length > 0) reports.push(...(await stop(context, [...new Set(late)], { ...options, tree: true })));
+}
+
+/** Best effort: the receipts count, and the next command does this again. */
+async function settleAll(context: Context, agents: readonly AgentId[]): Promise<void> {
+  try {
+    await reconcile(context, { of: agents });
+    // Once for all: a view has every agent of its task.
+    const tasks = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
+    for (const task of new Set(tasks)) writeView(context, task);
+  } catch {}
+}
+
+/** The receipt of a stop that failed beside others that did not: proven or not, as far as its facts can be read. */
+function failedReport(context: Context, agent: AgentId, error: unknown): Report {
+  const { message } = toMidwatchError(error);
+  const found = locateIfPossible(context, agent);
+  const done = found?.facts.done;
+  const verified = done?.verified ?? false;
+  return {
+    agent,
+    run: found?.listed.run.run ?? 0,
+    verified,
+    guarantee: done?.guarantee ?? null,
+    outcome: null,
+    exit: { code: found?.facts.exit?.code ?? null, signal: found?.facts.exit?.signal ?? null },
+    processes: done?.processes ?? [],
+    processes_total: done?.processes_total ?? 0,
+    left: verified ? [] : [{ pid: 0, name: "", uid: 0, why: message }],
+    children: done?.children ?? [],
+    files:
+      verified && found ? [{ path: found.paths.dir, action: "failed", bytes: null, sha256: null, error: message }] : [],
+    freed_bytes: 0,
+    took_ms: 0,
+    already_stopped: false,
+  };
+}
+
+function locateIfPossible(context: Context, agent: AgentId): Located | undefined {
+  try {
+    return locate(context, agent);
+  } catch {
+    return undefined;
   }
-  await reconcile(context, { of: agents });
-  // Once for all: a view has every agent of its task.
-  const stopped = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
-  for (const task of new Set(stopped)) writeView(context, task);
-  return reports;
 }
 
 function descendants(context: Context, agent: AgentId): AgentId[] {
@@ -126,6 +191,8 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
   let nudge = performance.now() + NUDGE_MS;
   let last = deadline + STUCK_MS;
   let wedged = false;
+  let nextAdoption = 0;
+  let adoptionPause = ADOPT_MS;
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
     const facts = readFacts(paths);
     const now = performance.now();
@@ -133,7 +200,12 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
     if (isElsewhere(facts)) return "it runs in another pid namespace: stop it from there";
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
     if (!keeper) {
-      await adopt(context, facts);
+      if (now >= nextAdoption) {
+        await adopt(context, facts);
+        // One that is sent away, or dies at once, would be sent away again: each try is a process.
+        nextAdoption = performance.now() + adoptionPause;
+        adoptionPause *= 2;
+      }
     } else if (asked !== keeper.pid) {
       if (tell(facts, keeper, "SIGTERM")) asked = keeper.pid;
       tell(facts, keeper, "SIGCONT");
@@ -151,11 +223,6 @@ async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: 
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
-}
-
-function tell(facts: Facts, keeper: ClaimFact, signal: NodeJS.Signals): boolean {
-  const where = hostOf(facts);
-  return where !== undefined && signalKeeper(keeper, keeper.nonce, where, signal);
 }
 
 /** Stopped by a signal or a debugger: it will not go on by itself. */

@@ -340,6 +340,8 @@ export interface DoneFact {
   log_lines: number;
   stderr_bytes: number;
   mirrored: boolean;
+  /** Whether all of the log is on stable storage: false when a sync failed, null with `sync` none. Missing before 0.2. */
+  durable?: boolean | null;
   removed: { path: string; bytes: number }[];
   ended_at: string;
 }

@@ -20,7 +20,7 @@ export function host(): Host {
   return thisHost;
 }
 
-/** Undefined when there is no such process, or only its zombie: a zombie is dead. */
+/** Undefined when there is no such process, or only its zombie: a zombie is dead once its last thread is. */
 export function readProcess(pid: number): ProcessFacts | undefined {
   if (!Number.isSafeInteger(pid) || pid < 1) return undefined;
   return living(processTable.look(pid), pid);
@@ -47,7 +47,10 @@ export function isGone({ pid, start_ticks, boot_id, pid_ns }: Somebody): boolean
   return readProcess(pid)?.start_ticks !== start_ticks;
 }
 
-/** Is this the living keeper of the run with this nonce, on this host? */
+/**
+ * Is this the living keeper of the run with this nonce, on this host? One whose first thread has ended is not: it takes no orders and
+ * has no arguments any more, though its other threads may hold the run's files for a while (`keepersGone`).
+ */
 export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host): boolean {
   const here = host();
   if (where.boot_id !== here.boot_id || where.pid_ns !== here.pid_ns) return false;

@@ -62,7 +62,10 @@ function parseStat(pid: number, text: string): Stat {
   const close = text.lastIndexOf(")");
   const fields = text.slice(close + 2).split(" ");
   const name = text.slice(text.indexOf("(") + 1, close);
-  return { pid, parent: Number(fields[1]), start_ticks: Number(fields[19]), name, state: fields[0] ?? "X" };
+  const [state = "X"] = fields;
+  // A zombie with threads lives: only its first thread has ended, the others still hold its files and locks.
+  const lives = ["Z", "X"].includes(state) && Number(fields[17]) > 1;
+  return { pid, parent: Number(fields[1]), start_ticks: Number(fields[19]), name, state: lives ? "S" : state };
 }
 
 export const procTable: ProcessTable = {

@@ -59,7 +59,10 @@ it("of an agent CLI that ended unseen no outcome is told before its stream was r
   const error = { type: "result", subtype: "error_during_execution", is_error: true, result: "it broke" };
   await crowd(at, `echo '${JSON.stringify(error)}'`, "claude");
   let left = 0;
-  const listed = await at.open().list({ onLeft: (count) => void (left = count) });
+  const onLeft = (count: number): void => {
+    left = count;
+  };
+  const listed = await at.open().list({ onLeft });
   const outcomes = listed.filter(({ driver }) => driver === "claude").map(({ outcome }) => outcome);
   expect(outcomes.filter((outcome) => outcome === null)).toHaveLength(left);
   expect(left).toBeGreaterThan(0);

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { realpathSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { afterEach, expect, it } from "vitest";
+import { join } from "node:path";
+import { afterEach, expect, it, onTestFinished } from "vitest";
+import { host, isGone, readProcess } from "../../src/process/identity.ts";
 import { keeperTable, procTable } from "../../src/process/table.ts";
+import { text, until } from "../support/workspace.ts";
+import { livesIn, zoo } from "../support/zoo.ts";
 
 const MARK = `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
 let child: ChildProcess | undefined;
@@ -38,4 +42,23 @@ it("the keeper finds a text in the environment of another process, and nobody wh
   await once(child as ChildProcess, "exit");
   expect(keeperTable.mentions(MARK)).toBe(false);
   expect(keeperTable.look(pid).stat(pid)).toBeUndefined();
+});
+
+it("a process whose first thread has ended lives while another thread does", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "midwatch-threads-"));
+  const pids = join(folder, "pids");
+  writeFileSync(pids, ""); // The zoo only appends to it.
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  child = spawn(zoo(), ["--pids", pids, "--life", "20", "leaderless"], { stdio: "ignore" });
+  const leaderless = (): number | undefined =>
+    (text(pids) === "" ? [] : livesIn(pids)).find(({ pid }) => /\) Z /.test(text(`/proc/${pid}/stat`)))?.pid;
+  await until(() => leaderless() !== undefined, 5000, "the first thread has ended");
+  const pid = leaderless() as number;
+  try {
+    expect([procTable.look(pid).stat(pid)?.state, keeperTable.look(pid).stat(pid)?.state]).toEqual(["S", "S"]);
+    const { start_ticks } = readProcess(pid) ?? {};
+    expect(isGone({ pid, start_ticks: start_ticks as number, ...host() })).toBe(false);
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
 });

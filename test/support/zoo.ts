@@ -8,13 +8,19 @@ export interface Life {
   startTicks: number;
 }
 
-const source = fileURLToPath(new URL("zoo/zoo.c", import.meta.url));
-const binary = fileURLToPath(new URL("zoo/build/zoo", import.meta.url));
+const place = (name: string): string => fileURLToPath(new URL(`zoo/${name}`, import.meta.url));
 
-/** The zoo's program, compiled when it is missing or older than its source. */
+/** The zoo's program. */
 export function zoo(): string {
+  return compiled("zoo");
+}
+
+/** A C program of the folder `zoo`, compiled when it is missing or older than its source. */
+export function compiled(name: string): string {
+  const source = place(`${name}.c`);
+  const binary = place(`build/${name}`);
   if (modified(binary) <= modified(source)) {
-    mkdirSync(fileURLToPath(new URL("zoo/build", import.meta.url)), { recursive: true });
+    mkdirSync(place("build"), { recursive: true });
     const made = `${binary}.${process.pid}`;
     const options = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread"];
     execFileSync("cc", [...options, "-o", made, source], { stdio: "inherit" });
