@@ -114,6 +114,8 @@ export interface RunPaths {
   done: string;
   cleanup: string;
   members: string;
+  /** How long it has run, for a keeper that takes over. */
+  ran: string;
   /** The claim of a keeper that took over. */
   adopt: string;
   ballast: string;
@@ -238,6 +240,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     done: `${at}/done.json`,
     cleanup: `${at}/cleanup.json`,
     members: `${at}/members`,
+    ran: `${at}/ran`,
     adopt: `${at}/adopt.json`,
     ballast: `${at}/ballast`,
     secrets: `${at}/${SECRETS}`,

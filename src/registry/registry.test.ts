@@ -352,7 +352,9 @@ it("summaries are found by their time, without a look at the others; in a databa
   before.putBack({ tasks: [], agents: [], runs: [], files: [], summaries: rows });
   before.close();
   const db = new DatabaseSync(path);
-  db.exec("DROP INDEX summaries_at; UPDATE meta SET value = '4' WHERE key = 'schema_version'");
+  db.exec(
+    "DROP INDEX summaries_at; ALTER TABLE runs DROP COLUMN unsettled; UPDATE meta SET value = '4' WHERE key = 'schema_version'",
+  );
   db.close();
   const registry = open(path);
   const found = registry.watched.summariesSince(iso(NOW + 248_000));
