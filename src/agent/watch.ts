@@ -26,6 +26,7 @@ import { sessionBefore } from "./result.ts";
 import { hasLater } from "./run-numbers.ts";
 import type { Candidate, SecondOpinions } from "./second-opinions.ts";
 import { Silence } from "./silence.ts";
+import { StderrReading } from "./stderr-reading.ts";
 import { tellSummaries } from "./tell-summaries.ts";
 
 /** Of one log in one round, and of all. The rest is read in the next, which comes at once. */
@@ -50,6 +51,7 @@ interface Kept {
   /** The file as it was read last: while it stays so there is nothing to read. */
   file: { path: string; ino: number; size: number } | null;
   places: Places;
+  stderr: StderrReading;
 }
 
 export interface WatchOptions {
@@ -104,6 +106,7 @@ export class Watch {
         const kept = this.#kept.get(key) ?? (await this.#keep(one));
         const before = kept.reading.cursor;
         const more = await this.#readOn(one, kept, Math.min(budget, LOG_BYTES));
+        if (!more) kept.reading.hear(kept.stderr.read(this.#context, one, kept.driver));
         const { cursor } = kept.reading;
         budget -= cursor.offset - before.offset;
         done.lines += cursor.line - before.line;
@@ -178,6 +181,7 @@ export class Watch {
       storedOffset: cursor?.offset,
       file: null,
       places: new Places(),
+      stderr: new StderrReading(),
     };
     const start = cursor ?? (summary?.final ? { ...reading.cursor, ...summary.position } : undefined);
     if (start !== undefined) {

@@ -79,6 +79,8 @@ export type Activity =
   | { kind: "note"; name: string }
   | { kind: "unparsed"; text: string };
 
+export type TroubleActivity = Extract<Activity, { kind: "trouble" }>;
+
 export type Trouble = "api_error" | "rate_limit" | "quota" | "overloaded" | "auth" | "network";
 
 /** Claude Code and Codex count on where a resumed session left off; a run's own figures are what is above that. */
@@ -162,4 +164,6 @@ export interface Driver {
   /** `before`: the `session_use` of the run that this one resumes. */
   reader(before?: SessionUse | null): StreamReader;
   judge(ending: Ending): Judged;
+  /** Troubles in whole lines of its stderr, for a CLI whose stream leaves them out. `atMs` is when the last was written. */
+  stderr?(text: string, atMs: number): TroubleActivity[];
 }

@@ -87,6 +87,22 @@ describe("gemini trouble", () => {
   });
 });
 
+describe("gemini stderr", () => {
+  const retry = (attempt: number, status: number): string =>
+    `Attempt ${attempt} failed with status ${status}. Retrying with backoff... _ApiError: {"error":{}}\n    at x (y.js:1:2) {\n`;
+
+  it("tells the retries of the last request, and no chatter", () => {
+    const text = `YOLO mode is enabled.\n${retry(1, 503)}${retry(2, 503)}${retry(1, 429)}${retry(2, 429)}`;
+    expect(gemini.stderr?.(text, 0)).toMatchObject([
+      { kind: "trouble", trouble: "rate_limit", status: 429, fatal: false, text: expect.stringMatching(/^Attempt 1/) },
+      { kind: "trouble", trouble: "rate_limit", status: 429, text: expect.stringMatching(/^Attempt 2/) },
+    ]);
+    const later = "Attempt 3 failed. Retrying with backoff... TypeError: fetch failed\n";
+    expect(gemini.stderr?.(later, 0)).toMatchObject([{ trouble: "network" }]);
+    expect(gemini.stderr?.("Warning: Basic terminal detected\n", 0)).toEqual([]);
+  });
+});
+
 describe("gemini judge", () => {
   it("does not take exit 0 for success without a result, as after a signal", () => {
     const cut = readAll(gemini, [init, piece("Sleeping.")]).result;

@@ -3,7 +3,7 @@
  * after a broken stream: only its `result` line counts. Retries are seen on stderr alone.
  */
 import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, Launch, LaunchRequest, Permission, StreamReader } from "./driver.ts";
+import type { Activity, Driver, Launch, LaunchRequest, Permission, StreamReader, TroubleActivity } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
@@ -43,7 +43,20 @@ export const gemini: Driver = {
   launch,
   reader: geminiReader,
   judge: (ending) => judgeStream(ending, EXITS),
+  stderr: retries,
 };
+
+const RETRY = /^Attempt (\d+) failed\b.*$/gm;
+
+/** "Attempt 2 failed with status 429. Retrying with backoff...": those of the last request; the first of it means that the one before went well. */
+function retries(text: string, atMs: number): TroubleActivity[] {
+  const found = [...text.matchAll(RETRY)];
+  const first = Math.max(
+    0,
+    found.findLastIndex(([, attempt]) => attempt === "1"),
+  );
+  return found.slice(first).map(([line]) => trouble({ text: line, otherwise: "network", fatal: false, atMs }));
+}
 
 /** The page reads with it too; on its own, so that nothing of a launch comes along. */
 export function geminiReader(): StreamReader {

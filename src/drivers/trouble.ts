@@ -1,8 +1,6 @@
 /** What stands between an agent and its model, told from the words and the HTTP status in an error. */
-import type { Activity, Trouble } from "./driver.ts";
+import type { Trouble, TroubleActivity } from "./driver.ts";
 import { resetTime } from "./resets.ts";
-
-type TroubleActivity = Extract<Activity, { kind: "trouble" }>;
 
 /** The first that fits. Limits come before the status words: a quota is a 429 with a longer wait. */
 const WORDS: readonly [Trouble, RegExp][] = [

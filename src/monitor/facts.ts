@@ -64,12 +64,12 @@ export function fromSilence(facts: Facts, waiting: Waiting, lastMs: number | nul
   const process = facts.process;
   const idle = process !== null && process.cpu <= IDLE_CPU;
   const still = idle && process.children === 0;
-  const quote = `silent for ${value} s`;
+  const quote = `silent for ${value} s${still ? "; its processes do nothing" : ""}`;
   switch (waiting) {
     case "start":
       return [{ rule: "no_first_output", value, quote, certain: still }];
     case "model":
-      return [{ rule: "model_silent", value, quote, certain: still }];
+      return [{ rule: "model_silent", value, quote: `waits for its model, ${quote}`, certain: still }];
     case "tool":
       return [{ rule: "tool_silent", value, quote, certain: idle }];
     case "permission":

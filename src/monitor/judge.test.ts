@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Activity } from "../drivers/index.ts";
+import type { Activity, TroubleActivity } from "../drivers/index.ts";
 import { type Facts, Judge, type Judgement, judge, type Moment } from "./judge.ts";
 
 const START = Date.parse("2026-11-15T19:00:00Z");
@@ -107,22 +107,53 @@ describe("how a run stands", () => {
   });
 });
 
+it("trouble that its stderr alone tells counts until its stream goes on", () => {
+  const judge = new Judge("Mend the parser");
+  const retry: TroubleActivity = {
+    kind: "trouble",
+    trouble: "rate_limit",
+    text: "Attempt 3 failed with status 429",
+    status: 429,
+    resets_at: null,
+    fatal: false,
+  };
+  judge.add({ kind: "started", session: "s", model: "m" }, START, 1);
+  for (let i = 0; i < 3; i++) judge.hear(retry);
+  expect(judge.verdict(RUNNING)).toMatchObject({
+    verdict: "blocked",
+    cause: "rate_limit",
+    reasons: [{ rule: "trouble", value: 3, evidence: { seq: null, quote: retry.text } }],
+  });
+  judge.add({ kind: "said", text: "Here I am" }, START, 2);
+  expect(judge.verdict(RUNNING)).toMatchObject({ verdict: "unknown", reasons: [] });
+});
+
 describe("silence", () => {
   const started: Activity = { kind: "started", session: "s", model: "m" };
   const after = (seconds: number): Partial<Facts> => ({ nowMs: START + seconds * 1000, process: IDLE });
 
-  it("no first line: worth a look after a minute, told when no healthy wait is that long", () => {
-    expect(judged([], after(59)).level).toBe("none");
-    expect(judged([], after(60))).toMatchObject({ verdict: "unknown", level: "watch" });
+  it("no first line: worth a look after 20 s, told when no healthy wait is that long", () => {
+    expect(judged([], after(19)).level).toBe("none");
+    expect(judged([], after(20))).toMatchObject({ verdict: "unknown", level: "watch" });
     expect(judged([], after(150))).toMatchObject({ verdict: "blocked", level: "alert", cause: "no_first_output" });
   });
 
   it("waiting for the model at zero CPU with no child is a hang after 180 s", () => {
-    expect(judged(lines(started), after(149)).level).toBe("none");
-    expect(judged(lines(started), after(179))).toMatchObject({ verdict: "unknown", level: "watch" });
+    const busy = used(times(4, work));
+    expect(judged(busy, after(149))).toMatchObject({ verdict: "on_track", level: "none" });
+    expect(judged(busy, after(179))).toMatchObject({ verdict: "unknown", level: "watch" });
     const told = judged(lines(started), after(180));
     expect(told).toMatchObject({ verdict: "blocked", cause: "model_silent" });
     expect(told.reasons[0]).toMatchObject({ value: 180, threshold: 180, evidence: { seq: { from: 1, to: 1 } } });
+  });
+
+  it("of an agent that has done little, the wait for its model is told early, and is not more than a look", () => {
+    expect(judged(lines(started), after(19)).level).toBe("none");
+    const told = judged(lines(started), after(40));
+    expect(told).toMatchObject({ verdict: "unknown", level: "watch", cause: null });
+    expect(told.reasons).toMatchObject([
+      { rule: "model_silent", evidence: { quote: "waits for its model, silent for 40 s; its processes do nothing" } },
+    ]);
   });
 
   it("is not told as a hang where something works or nobody looked", () => {

@@ -5,7 +5,7 @@
  */
 import { maskText } from "../core/mask.ts";
 import type { Verdict } from "../core/types.ts";
-import type { Activity, Trouble } from "../drivers/index.ts";
+import type { Activity, Trouble, TroubleActivity } from "../drivers/index.ts";
 import { type Facts, fromOutside, fromSilence, isLive, type Waiting } from "./facts.ts";
 import { Flood } from "./flood.ts";
 import { RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
@@ -73,7 +73,7 @@ export class Judge {
   readonly #words: Words;
   /** What stands until news clears it. */
   readonly #standing = new Map<RuleName, Measure>();
-  #trouble: { activity: Extract<Activity, { kind: "trouble" }>; count: number; seq: Place } | null = null;
+  #trouble: { activity: TroubleActivity; count: number; seq: Place | null } | null = null;
   #waiting: Waiting = "start";
   #lastMs: number | null = null;
   #lastSeq = 0;
@@ -127,6 +127,12 @@ export class Judge {
     }
   }
 
+  /** Trouble that no line of the stream tells. */
+  hear(trouble: TroubleActivity): void {
+    const before = this.#trouble;
+    this.#trouble = { activity: trouble, count: (before?.count ?? 0) + 1, seq: before?.seq ?? null };
+  }
+
   verdict(facts: Facts): Judgement {
     const live = isLive(facts);
     const reasons = [
@@ -170,7 +176,10 @@ export class Judge {
   }
 
   #threshold(rule: RuleName): Pick<Rule, "watch" | "alert"> {
-    return { watch: RULES[rule].watch, alert: RULES[rule].alert, ...this.#thresholds[rule] };
+    const { watch, alert } = RULES[rule];
+    // Of an agent that has done little nothing is known anyway: its silence is told early, as what is known.
+    const early = rule === "model_silent" && this.#count < FEW_STEPS;
+    return { watch: early ? Math.min(watch, RULES.no_first_output.watch) : watch, alert, ...this.#thresholds[rule] };
   }
 
   #reason(measure: Omit<Measure, "seq"> & { seq: Place | null }, certain = true): Reason[] {
@@ -255,9 +264,9 @@ export class Judge {
       this.#stand({ rule: "unproven", value: 1, seq: place(seq), quote: activity.text ?? "" });
   }
 
-  #meet(activity: Extract<Activity, { kind: "trouble" }>, seq: number): void {
+  #meet(activity: TroubleActivity, seq: number): void {
     const before = this.#trouble;
-    this.#trouble = { activity, count: (before?.count ?? 0) + 1, seq: { from: before?.seq.from ?? seq, to: seq } };
+    this.#trouble = { activity, count: (before?.count ?? 0) + 1, seq: { from: before?.seq?.from ?? seq, to: seq } };
   }
 
   #countLine(atMs: number | null, seq: number): void {

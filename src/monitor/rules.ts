@@ -102,7 +102,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   no_first_output: {
     about: "seconds since the start without a line",
     ...SILENT,
-    watch: 60,
+    watch: 20,
     alert: 150,
     source: "CLIs announce themselves within seconds; the longest healthy wait of 3,293 was 138 s",
     precision: ASSUMED,

@@ -6,7 +6,7 @@
 import type { AgentId } from "../core/ids.ts";
 import { iso, parseRfc3339 } from "../core/time.ts";
 import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, SessionUse, StreamReader, StreamResult } from "../drivers/index.ts";
+import type { Activity, Driver, SessionUse, StreamReader, StreamResult, TroubleActivity } from "../drivers/index.ts";
 import { lineStartFrom } from "../log/lines.ts";
 import type { Log, Place } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
@@ -125,6 +125,14 @@ export class RunReading {
     }
     if (offset > start.offset) this.#move(offset, line, checksum);
     return false;
+  }
+
+  /** What its stderr told since the last look. */
+  hear(troubles: readonly TroubleActivity[]): void {
+    for (const trouble of troubles) {
+      this.judge.hear(trouble);
+      this.#remember(trouble, this.#cursor.line);
+    }
   }
 
   #move(offset: number, line: number, checksum: number): void {

@@ -155,3 +155,41 @@ describe("Claude Code, the real one", () => {
     TIMEOUT_MS,
   );
 });
+
+describe("retries that no line of the stream tells", () => {
+  let api: ModelApi;
+  beforeAll(async () => {
+    api = await ModelApi.start();
+  });
+  afterAll(() => api.close());
+  const fails: readonly Fault[] = [{ kind: "status", status: 503, message: "come again" }];
+
+  it.skipIf(!isInstalled("gemini"))(
+    "Gemini CLI: they are read from its stderr",
+    async () => {
+      const at = lab();
+      const { record } = await startCli(at, api, "gemini", { steps: WORKS, faults: fails });
+      const retried = async () => (await at.raw(record.agent, { stderr: true })).includes("Attempt 2 failed");
+      await until(retried, 60_000, "its second try");
+      const told = (await ahead(at.workspace).at(0))(record);
+      expect(told).toMatchObject({ on_track_status: "unknown", level: "watch" });
+      expect(told.evidence).toMatchObject([
+        { rule: "trouble", value: 2, quote: expect.stringContaining("Attempt 2 failed with status 503") },
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it.skipIf(!isInstalled("opencode"))(
+    "OpenCode tells them nowhere: its silence is the evidence, long before it counts as a hang",
+    async () => {
+      const at = lab();
+      const { record, scenario } = await startCli(at, api, "opencode", { steps: WORKS, faults: fails });
+      await until(() => api.steps(scenario).some(({ fault }) => fault), 60_000, "its first try");
+      const told = (await ahead(at.workspace).at(40))(record);
+      expect(told).toMatchObject({ on_track_status: "unknown", level: "watch" });
+      expect(told.evidence[0]?.quote).toMatch(/^(waits for its model, )?silent for \d+ s/);
+    },
+    TIMEOUT_MS,
+  );
+});

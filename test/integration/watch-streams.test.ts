@@ -58,7 +58,8 @@ describe("recorded streams of the real CLIs, judged", () => {
       const lines = linesOf(name).filter((line) => !/interrupted by user|"type":"result"/.test(line));
       const { judge } = replay(cli, lines);
       const at = (seconds: number): Judgement => judge.verdict({ ...FACTS, nowMs: START + seconds * 1000 });
-      expect(at(30).level).toBe("none");
+      expect(at(15).level).toBe("none");
+      expect(at(30)).toMatchObject({ verdict: "unknown", level: "watch" });
       expect(at(138).level).not.toBe("alert");
       const told = at(240);
       expect(told).toMatchObject({ verdict: "blocked", level: "alert" });
