@@ -4,7 +4,7 @@ import { attentionOf, type Unsettled, type Watched } from "../core/attention.ts"
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { ListRecord, Member, RunSummary } from "../core/types.ts";
+import type { DeferredCall, ListRecord, Member, RunSummary } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
@@ -85,11 +85,16 @@ function unsettledOf({ intent, cleanup }: Facts): Unsettled | null {
   const decides = denied && (outcome === "completed" || denied.count >= tools);
   const all: Unsettled = {
     asks,
-    deferred: deferred ? [deferred.tool, callText(deferred.input)].filter(Boolean).join(": ") : null,
+    deferred: deferred ? deferredText(deferred) : null,
     denied: decides ? { ...denied, permission: intent.permission } : null,
     failures,
   };
   return Object.values(all).every((one) => one === null) ? null : all;
+}
+
+function deferredText({ tool, input }: DeferredCall): string {
+  const call = callText(input);
+  return call === "" ? tool : `${tool} (${call})`;
 }
 
 /** The time that `archive_after` counts from; null when there is nothing (more) to archive. */

@@ -56,7 +56,7 @@ export const show: Operation = operation({
       ["ended", when(record.ended_at)],
       [
         "output",
-        `${formatSize(record.bytes)}, ${record.last_output_at === null ? "nothing yet" : `last ${age(record.last_output_at)} ago`}`,
+        `${formatSize(record.bytes)}, ${record.last_output_at === null ? (record.outcome === null ? "nothing yet" : "nothing printed") : `last ${age(record.last_output_at)} ago`}`,
       ],
       ["log", record.log],
     ];
