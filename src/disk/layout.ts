@@ -200,48 +200,49 @@ function taskPaths(dir: string): TaskPaths {
   };
 }
 
+// Not by `join`: these are made for each run and each look, and their parts are known to need no tidying.
 function agentPaths(dir: string, agent: AgentId): AgentPaths {
   return {
-    prompt: join(dir, `agent_prompt_${agent}.txt`),
-    log: join(dir, "logs", `${agent}_stream.jsonl`),
-    stderr: join(dir, "logs", `${agent}_stderr.log`),
-    index: join(dir, "logs", `${agent}_stream.idx`),
-    deploy: join(dir, "logs", `deploy_${agent}.json`),
-    progress: join(dir, "progress", `${agent}_progress.jsonl`),
-    findings: join(dir, "findings", `${agent}_findings.jsonl`),
-    summaries: join(dir, "summaries", agent),
-    latestSummary: join(dir, "summaries", agent, "latest_summary.json"),
-    summaryHistory: join(dir, "summaries", agent, "summary_history.jsonl"),
-    secondOpinion: join(dir, "summaries", agent, "second_opinion.json"),
-    runs: join(dir, "runs", agent),
-    worktree: join(dir, "runs", agent, "worktree.json"),
+    prompt: `${dir}/agent_prompt_${agent}.txt`,
+    log: `${dir}/logs/${agent}_stream.jsonl`,
+    stderr: `${dir}/logs/${agent}_stderr.log`,
+    index: `${dir}/logs/${agent}_stream.idx`,
+    deploy: `${dir}/logs/deploy_${agent}.json`,
+    progress: `${dir}/progress/${agent}_progress.jsonl`,
+    findings: `${dir}/findings/${agent}_findings.jsonl`,
+    summaries: `${dir}/summaries/${agent}`,
+    latestSummary: `${dir}/summaries/${agent}/latest_summary.json`,
+    summaryHistory: `${dir}/summaries/${agent}/summary_history.jsonl`,
+    secondOpinion: `${dir}/summaries/${agent}/second_opinion.json`,
+    runs: `${dir}/runs/${agent}`,
+    worktree: `${dir}/runs/${agent}/worktree.json`,
   };
 }
 
 function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"> {
-  const at = join(dir, "runs", agent, String(run));
-  const archive = join(dir, "archive");
+  const at = `${dir}/runs/${agent}/${run}`;
+  const archive = `${dir}/archive`;
   return {
     dir: at,
-    claim: join(at, "claim"),
-    intent: join(at, "intent.json"),
-    start: join(at, "start.json"),
-    stop: join(at, "stop.json"),
-    hold: join(at, "hold.json"),
-    exit: join(at, "exit.json"),
-    stuck: join(at, "stuck.json"),
-    done: join(at, "done.json"),
-    cleanup: join(at, "cleanup.json"),
-    members: join(at, "members"),
-    adopt: join(at, "adopt.json"),
-    ballast: join(at, "ballast"),
-    secrets: join(at, SECRETS),
-    setup: join(at, "setup.log"),
-    messages: join(at, "messages.jsonl"),
-    input: join(at, "input"),
-    inputClosed: join(at, "input.closed"),
-    archivedLog: join(archive, `${agent}_stream.${run}.jsonl`),
-    archivedStderr: join(archive, `${agent}_stderr.${run}.log`),
-    archivedIndex: join(archive, `${agent}_stream.${run}.idx`),
+    claim: `${at}/claim`,
+    intent: `${at}/intent.json`,
+    start: `${at}/start.json`,
+    stop: `${at}/stop.json`,
+    hold: `${at}/hold.json`,
+    exit: `${at}/exit.json`,
+    stuck: `${at}/stuck.json`,
+    done: `${at}/done.json`,
+    cleanup: `${at}/cleanup.json`,
+    members: `${at}/members`,
+    adopt: `${at}/adopt.json`,
+    ballast: `${at}/ballast`,
+    secrets: `${at}/${SECRETS}`,
+    setup: `${at}/setup.log`,
+    messages: `${at}/messages.jsonl`,
+    input: `${at}/input`,
+    inputClosed: `${at}/input.closed`,
+    archivedLog: `${archive}/${agent}_stream.${run}.jsonl`,
+    archivedStderr: `${archive}/${agent}_stderr.${run}.log`,
+    archivedIndex: `${archive}/${agent}_stream.${run}.idx`,
   };
 }
