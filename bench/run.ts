@@ -23,6 +23,7 @@ import { bench as positions } from "./positions.ts";
 import { bench as record } from "./record.ts";
 import { bench as registry } from "./registry.ts";
 import { bench as scan } from "./scan.ts";
+import { bench as search } from "./search.ts";
 import { bench as startExit } from "./start-exit.ts";
 import { bench as startUp } from "./start-up.ts";
 import { bench as stop } from "./stop.ts";
@@ -50,6 +51,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   append,
   journal,
   scan,
+  search,
   http,
   flood,
   nats,

@@ -1,17 +1,19 @@
 /** Finding text in the logs of a workspace, live and archived. */
+import { existsSync, statSync } from "node:fs";
 import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import type { SecretPrints } from "../core/secret-values.ts";
-import { readJson } from "../disk/replace.ts";
+import { ENDED_PHASES } from "../core/types.ts";
 import { fileOf, type Piece } from "../log/piece.ts";
 import type { Hit } from "../log/search.ts";
 import { searchPieces } from "../log/search-pool.ts";
+import type { FileIdentity } from "../log/source.ts";
 import { type Context, withReader } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import type { RunName } from "./launch.ts";
 import { logPlaces } from "./log-path.ts";
 import { hasEnded } from "./observe.ts";
 import { openRun } from "./open-run.ts";
+import { hasLater } from "./run-numbers.ts";
 
 export interface SearchOptions {
   task?: TaskId | undefined;
@@ -39,19 +41,19 @@ export async function* searchLogs(
   options: SearchOptions = {},
 ): AsyncGenerator<SearchHit> {
   const signal = options.signal ?? new AbortController().signal;
-  const pieces: (Piece & { agent: AgentId; run: number })[] = [];
+  const pieces: PieceOf[] = [];
   const logs = runsOf(context, options);
   const unreadRuns = new Map<string, string>();
   const unread = (agent: AgentId, run: number, why: string): void => {
     if (!unreadRuns.has(`${agent}.${run}`)) options.onUnread?.(agent, run, why);
     unreadRuns.set(`${agent}.${run}`, why);
   };
-  for (const { task, agent, run } of logs) {
+  for (const of of logs) {
     try {
-      pieces.push(...piecesOf(context, text, task, agent, run, options.sinceMs));
+      pieces.push(...piecesOf(context, text, of, options.sinceMs));
     } catch (error) {
       throwIfExhausted(error); // That is no fault of the log, and meets them all.
-      unread(agent, run, toMidwatchError(error).message);
+      unread(of.agent, of.run, toMidwatchError(error).message);
     }
   }
   options.onStart?.(
@@ -59,7 +61,7 @@ export async function* searchLogs(
     pieces.reduce((sum, { from, to }) => sum + to - from, 0),
   );
   for await (const found of searchPieces(pieces, signal)) {
-    const { agent, run } = pieces[found.piece] as (typeof pieces)[number];
+    const { agent, run } = pieces[found.piece] as PieceOf;
     if ("fault" in found) {
       unread(agent, run, found.fault);
       continue;
@@ -77,38 +79,60 @@ export async function* searchLogs(
   });
 }
 
-function runsOf(context: Context, { task, agent }: SearchOptions): RunName[] {
-  return withReader(context, (registry) => {
-    const listed = registry.list({ all: true, ...(task === undefined ? {} : { task }) });
-    const wanted = agent === undefined ? listed : listed.filter((entry) => entry.agent.id === agent);
-    return wanted.flatMap((entry) =>
-      registry.runsOf(entry.agent.id).map(({ run }) => ({ task: entry.agent.task, agent: entry.agent.id, run })),
-    );
-  });
+interface RunOf extends RunName {
+  /** Its log has its last byte. What the registry says of an end stays true. */
+  ended: boolean;
+}
+
+function runsOf(context: Context, { task, agent }: SearchOptions): RunOf[] {
+  return withReader(context, (registry) => registry.runNames(task))
+    .filter((one) => agent === undefined || one.agent === agent)
+    .map(({ phase, ...name }) => ({ ...name, ended: ENDED_PHASES.includes(phase) }));
+}
+
+type PieceOf = Piece & { agent: AgentId; run: number };
+
+function piecesOf(context: Context, text: string, of: RunOf, sinceMs: number | undefined): PieceOf[] {
+  const { layout } = context;
+  const paths = layout.run(of.task, of.agent, of.run);
+  const secrets = existsSync(paths.secrets) ? paths.secrets : undefined;
+  const rest = { text, agent: of.agent, run: of.run, secrets };
+  const places = logPlaces(layout, { ...of, newest: true });
+  const plain = of.ended && sinceMs === undefined ? plainFile(context, of, places[0] as string) : undefined;
+  if (plain === undefined) return cutPieces(context, of, places, rest, sinceMs);
+  const index = [paths.archivedIndex, layout.agent(of.task, of.agent).index];
+  return [{ ...rest, places, file: plain.file, index, from: 0, to: plain.size }];
+}
+
+/** Most logs are such: ended, in logs/ and of one piece. A look tells all there is to know, and nothing is opened for it. */
+function plainFile(context: Context, of: RunOf, path: string): { file: FileIdentity; size: number } | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  // Asked afterwards: the file at that name was this run's.
+  if (!found?.isFile() || found.size > PIECE_BYTES || hasLater(context, of)) return undefined;
+  const { dev, ino, birthtimeMs, size } = found;
+  return { file: { dev, ino, birth_ms: birthtimeMs }, size };
 }
 
 /** A log cut at line starts into pieces that one worker takes at a time. */
-function piecesOf(
+function cutPieces(
   context: Context,
-  text: string,
-  task: TaskId,
-  agent: AgentId,
-  run: number,
+  of: RunOf,
+  all: readonly string[],
+  rest: Pick<PieceOf, "text" | "agent" | "run" | "secrets">,
   sinceMs: number | undefined,
-) {
-  const opened = openRun(context, { task, agent, run }, false);
-  const pieces: (Piece & { agent: AgentId; run: number })[] = [];
-  if (opened === undefined) return pieces;
+): PieceOf[] {
+  const opened = openRun(context, of, false);
+  if (opened === undefined) return [];
   const { log, path, index } = opened;
-  const all = logPlaces(context.layout, { task, agent, run, newest: true });
   const places = all.includes(path) ? all.slice(all.indexOf(path)) : [path];
+  const pieces: PieceOf[] = [];
   try {
-    const secrets = readJson<SecretPrints>(context.layout.run(task, agent, run).secrets).value;
-    const end = log.end(!hasEnded(readFacts(context.layout.run(task, agent, run))));
+    const ended = of.ended || hasEnded(readFacts(context.layout.run(of.task, of.agent, of.run)));
+    const end = log.end(!ended);
     for (let from = sinceMs === undefined ? 0 : log.atTime(sinceMs).offset; from < end; ) {
       const cut = log.index.before("offset", from + PIECE_BYTES, log.source).offset;
       const to = end - from <= PIECE_BYTES || cut <= from ? end : cut;
-      pieces.push({ places, file: fileOf(log), index, text, from, to, agent, run, secrets });
+      pieces.push({ ...rest, places, file: fileOf(log), index: [index], from, to });
       from = to;
     }
     return pieces;

@@ -206,6 +206,7 @@ function taskPaths(dir: string): TaskPaths {
   };
 }
 
+// Not by `join`: these are made for each run and each look, and their parts are known to need no tidying.
 function agentPaths(dir: string, agent: AgentId): AgentPaths {
   return {
     prompt: `${dir}/agent_prompt_${agent}.txt`,

@@ -24,19 +24,40 @@ const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
 const BLOCK = 128;
 
 export class LineIndex {
-  readonly length: number;
-  readonly #source: Source | undefined;
-  readonly #block: Buffer = Buffer.alloc(BLOCK * ENTRY_BYTES);
+  #source: Source | undefined;
+  #length: number | undefined;
+  /** Where it is opened from when somebody asks. */
+  #paths: readonly string[] = [];
+  #entries: Buffer | undefined;
   #loaded = -1;
 
   /** Without a source the index is empty: everything is found by scanning. */
   constructor(source?: Source) {
     this.#source = source;
-    this.length = source === undefined ? 0 : Math.floor(source.size() / ENTRY_BYTES);
+    this.#length = source === undefined ? 0 : Math.floor(source.size() / ENTRY_BYTES);
   }
 
   static open(path: string): LineIndex {
     return new LineIndex(FileSource.open(path));
+  }
+
+  /** Opened at the first of these paths that is there, when it is needed: most logs that are searched have no hit. */
+  static later(paths: readonly string[]): LineIndex {
+    const index = new LineIndex();
+    index.#paths = paths;
+    index.#length = undefined;
+    return index;
+  }
+
+  get length(): number {
+    for (const path of this.#length === undefined ? this.#paths : []) this.#source ??= FileSource.open(path);
+    this.#length ??= Math.floor((this.#source?.size() ?? 0) / ENTRY_BYTES);
+    return this.#length;
+  }
+
+  get #block(): Buffer {
+    this.#entries ??= Buffer.alloc(BLOCK * ENTRY_BYTES);
+    return this.#entries;
   }
 
   close(): void {

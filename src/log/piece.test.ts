@@ -10,7 +10,7 @@ it("a log that moved on is searched where it is now, not the one that has its na
   const [current, moved] = [join(place, "agent.log"), join(place, "run-1.log")];
   writeFileSync(current, "old line\n");
   const log = Log.open(current, undefined, { type: "stdout", json: false }) as Log;
-  const piece: Piece = { places: [current, moved], file: fileOf(log), index: undefined, text: "line", from: 0, to: 9 };
+  const piece: Piece = { places: [current, moved], file: fileOf(log), index: [], text: "line", from: 0, to: 9 };
   log.close();
   const found = (): string => {
     const opened = openPiece(piece);

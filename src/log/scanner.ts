@@ -120,7 +120,7 @@ export class KernelScanner extends PlainScanner {
   readonly #kernel: Kernel;
   readonly #memory: Uint8Array;
   readonly #base: number;
-  #sought: { needle: Uint8Array; rare: [number, number] } | undefined;
+  #sought: { needle: Uint8Array; sample: number; rare: [number, number] } | undefined;
 
   /** Undefined when there is no kernel here. */
   static make(capacity: number): KernelScanner | undefined {
@@ -148,8 +148,10 @@ export class KernelScanner extends PlainScanner {
   override indexOf(needle: Uint8Array, from: number, to: number): number {
     const { length } = needle;
     if (length === 0 || length > this.#kernel.NEEDLE_MAX.value) return super.indexOf(needle, from, to);
-    if (this.#sought?.needle !== needle) {
-      this.#sought = { needle, rare: rarest(needle, this.bytes.subarray(from, Math.min(to, from + SAMPLE))) };
+    const sample = Math.min(to - from, SAMPLE);
+    // What a small log told serves other small ones; a larger one is asked itself.
+    if (this.#sought?.needle !== needle || sample > 4 * this.#sought.sample) {
+      this.#sought = { needle, sample, rare: rarest(needle, this.bytes.subarray(from, from + sample)) };
     }
     const [a, b] = this.#sought.rare;
     this.#memory.set(needle, this.#kernel.NEEDLE.value);

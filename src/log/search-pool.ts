@@ -4,9 +4,8 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { throwIfExhausted, toMidwatchError } from "../core/errors.ts";
-import { secretFinder } from "../core/secret-values.ts";
 import type { Log } from "./log.ts";
-import { openPiece, type Piece } from "./piece.ts";
+import { openPiece, type Piece, secretsOf } from "./piece.ts";
 import { type Hit, search } from "./search.ts";
 import type { Answer } from "./search-worker.ts";
 
@@ -28,16 +27,19 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
       for (const found of searchHere(piece, signal)) yield { piece: i, ...found };
     return;
   }
-  const pool = Array.from({ length: workers }, () => new Worker(script));
+  const pool = Array.from({ length: workers }, () => {
+    const taken = new Int32Array(new SharedArrayBuffer(4));
+    return Object.assign(new Worker(script, { workerData: taken }), { taken });
+  });
   const results = pieces.map(() => new Inbox());
   let next = 0;
-  const feed = (worker: Worker): void => {
+  const feed = (worker: (typeof pool)[number]): void => {
     const mine = next++;
     const piece = pieces[mine];
     const inbox = results[mine];
     if (piece === undefined || inbox === undefined) return;
     const onMessage = (answer: Answer): void => {
-      inbox.put(answer);
+      inbox.put(answer, worker.taken);
       if ("hits" in answer) return;
       worker.off("message", onMessage);
       feed(worker);
@@ -65,7 +67,7 @@ function* searchHere(piece: Piece, signal: AbortSignal): Generator<Found> {
   let log: Log | undefined;
   try {
     log = openPiece(piece);
-    for (const hit of search(log, piece.text, piece.from, piece.to, secretFinder(piece.secrets))) {
+    for (const hit of search(log, piece.text, piece.from, piece.to, secretsOf(piece))) {
       if (signal.aborted) return;
       yield { hit };
     }
@@ -83,27 +85,31 @@ function workerScript(): string | undefined {
   return names.map((name) => fileURLToPath(new URL(name, import.meta.url))).find((path) => existsSync(path));
 }
 
-/** The answers for one piece, in order, waiting for the next where there is none yet. */
+/** The answers for one piece, in order, waiting for the next where there is none yet. A worker is told which of its batches were taken. */
 class Inbox {
-  readonly #answers: Answer[] = [];
+  readonly #answers: { answer: Answer; taken: Int32Array | undefined }[] = [];
   #wake: () => void = () => undefined;
 
-  put(answer: Answer): void {
-    this.#answers.push(answer);
+  put(answer: Answer, taken?: Int32Array): void {
+    this.#answers.push({ answer, taken });
     this.#wake();
   }
 
   async *found(signal: AbortSignal): AsyncGenerator<Found> {
     for (;;) {
-      const answer = this.#answers.shift();
+      const { answer, taken } = this.#answers.shift() ?? {};
       if (signal.aborted) return;
       if (answer === undefined) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
           signal.addEventListener("abort", () => resolve(), { once: true });
         });
-      } else if ("hits" in answer) yield* answer.hits.map((hit) => ({ hit }));
-      else {
+      } else if ("hits" in answer) {
+        yield* answer.hits.map((hit) => ({ hit }));
+        if (taken === undefined) continue;
+        Atomics.add(taken, 0, 1);
+        Atomics.notify(taken, 0);
+      } else {
         if ("error" in answer) yield { fault: answer.error };
         return;
       }

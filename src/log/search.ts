@@ -18,9 +18,19 @@ const CHUNK = 1 << 20;
 /** Shown on each side of the text. */
 const CONTEXT = 120;
 
+/** The last one, for the next log: a scanner knows by it that it has looked for the same before. */
+let sought = { text: "", needle: Buffer.alloc(0) };
+
 /** The lines of [from, end) that hold `text`, oldest first, each once; without the values that `secrets` knows. */
-export function* search(log: Log, text: string, from: number, end: number, secrets?: SecretFinder): Generator<Hit> {
-  const needle = Buffer.from(text);
+export function* search(
+  log: Log,
+  text: string,
+  from: number,
+  end: number,
+  secrets: () => SecretFinder | undefined = () => undefined,
+): Generator<Hit> {
+  if (sought.text !== text) sought = { text, needle: Buffer.from(text) };
+  const { needle } = sought;
   if (needle.length === 0 || needle.length > CHUNK / 4) return;
   const scanner = makeScanner(CHUNK);
   try {
@@ -42,7 +52,7 @@ export function* search(log: Log, text: string, from: number, end: number, secre
           offset: line.start,
           seq: before === null ? null : before + 1,
           timestamp: timeOf(log, line.end),
-          text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, secrets),
+          text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, secrets()),
         };
         if (line.end - at >= n) {
           next = line.end; // A line that goes on behind this chunk: go on behind the line.

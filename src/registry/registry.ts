@@ -281,6 +281,20 @@ export class Registry {
     return this.#listed(`agents.parent = ? AND ${NEWEST} ORDER BY runs.created_at, runs.agent`, [parent]);
   }
 
+  /** Every run by name, and its phase: by agent as in `list`, the first run first. */
+  runNames(task?: TaskId): { task: TaskId; agent: AgentId; run: number; phase: Phase }[] {
+    const newest = "first_value(runs.created_at) OVER (PARTITION BY runs.agent ORDER BY runs.run DESC)";
+    const sql = `SELECT agents.task AS task, runs.agent AS agent, runs.run AS run, runs.phase AS phase, ${newest} AS newest
+      FROM runs JOIN agents ON agents.id = runs.agent WHERE ?1 IS NULL OR agents.task = ?1
+      ORDER BY newest DESC, runs.agent, runs.run`;
+    return this.#db.all(sql, task ?? null).map(({ task: of, agent, run, phase }) => ({
+      task: of as TaskId,
+      agent: agent as AgentId,
+      run: Number(run),
+      phase: phase as Phase,
+    }));
+  }
+
   /** Every run that began or was still going at or after this time. */
   runsSince(since: string): Listed[] {
     return this.#listed("coalesce(runs.ended_at, '9999') >= ? ORDER BY runs.created_at, runs.agent", [since]);
