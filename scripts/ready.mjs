@@ -35,9 +35,13 @@ export async function ready({ mayInstall = true } = {}) {
   }
 }
 
-async function findNode() {
+export function isNodeNewEnough() {
   const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major > 22 || (major === 22 && minor >= 18)) return process.execPath;
+  return major > 22 || (major === 22 && minor >= 18);
+}
+
+async function findNode() {
+  if (isNodeNewEnough()) return process.execPath;
   const known = existsSync(nodePath) ? readFileSync(nodePath, "utf8").trim() : "";
   if (existsSync(known)) return known;
   say(`Node ${process.versions.node} is older than 22.18: getting Node 24 from npm (once, about 20 s)`);

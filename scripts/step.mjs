@@ -100,13 +100,17 @@ function sweep({ mark, folder }) {
 function killMarked(mark) {
   let found = false;
   for (const pid of processes()) {
-    if (!textOf(`/proc/${pid}/environ`).includes(mark)) continue;
+    const environment = textOf(`/proc/${pid}/environ`);
+    if (!environment.includes(mark)) continue;
     try {
       process.kill(Number(pid), "SIGKILL");
       found = true;
     } catch {
       // It has ended.
     }
+    // The folder that its keeper would have removed.
+    const [, folder] = /\0TMPDIR=(\/tmp\/mw-[0-9a-f]{32})\0/.exec(environment) ?? [];
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
   return found;
 }

@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { mayInstallPackages, missingPackages, needCommands, ready, root, say } from "./ready.mjs";
+import { isNodeNewEnough, mayInstallPackages, missingPackages, needCommands, ready, root, say } from "./ready.mjs";
 import { atEnd, step } from "./step.mjs";
 
 const MINUTE_MS = 60_000;
@@ -62,6 +62,8 @@ function announce() {
     ? "there, brought up to date"
     : "fetched (about 300 MB)";
   say(`npm packages into node_modules: ${fresh}`);
+  if (!isNodeNewEnough())
+    say(`Node 24, because ${process.versions.node} is older than 22.18: once, into the cache of npm`);
   if (quick) return say("nothing else is installed or fetched");
   const missing = missingPackages(PACKAGES);
   const apt = mayInstallPackages()

@@ -190,9 +190,11 @@ describe("output and folders", () => {
 
   for (const what of ["the workspace", "the logs folder", "the run folder", "the log"]) {
     it(`R-000.33, R-000.34, R-000.35: ${what} deleted mid-run: remade, mirrored, 0 bytes lost`, async () => {
-      const workspace = workspaceIn(folder());
+      const place = folder();
+      const workspace = workspaceIn(place);
+      const waits = `[ $i -ne 200 ] || until [ -e "${place}/go" ]; do sleep 0.02; done`;
       const { agent, task, log } = await workspace.run({
-        argv: ["sh", "-c", "i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo $i; sleep 0.005; done; exit 9"],
+        argv: ["sh", "-c", `i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo $i; ${waits}; sleep 0.005; done; exit 9`],
       });
       const run = join(workspace.root, task, "runs", agent, "1");
       const doomed = {
@@ -203,6 +205,7 @@ describe("output and folders", () => {
       }[what] as string;
       await until(() => statSync(log).size > 200);
       rmSync(doomed, { recursive: true, maxRetries: 20, retryDelay: 5 });
+      writeFileSync(join(place, "go"), "");
       await until(() => existsSync(join(run, "done.json")), 20_000);
       const ended = await workspace.show(agent);
       expect(ended).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });
@@ -212,12 +215,15 @@ describe("output and folders", () => {
   }
 
   it("R-000.9: a log that somebody cut goes on at its end; nothing is overwritten", async () => {
-    const workspace = workspaceIn(folder());
-    const { agent, log } = await workspace.run({ argv: ["sh", "-c", "echo first; sleep 0.5; echo second"] });
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const script = `echo first; until [ -e "${place}/go" ]; do sleep 0.02; done; echo second`;
+    const { agent, log } = await workspace.run({ argv: ["sh", "-c", script] });
     await until(() => statSync(log).size > 0);
     const fd = openSync(log, "r+");
     ftruncateSync(fd, 0);
     closeSync(fd);
+    writeFileSync(join(place, "go"), "");
     await workspace.wait([agent]);
     expect((await rawLog(workspace, agent)).toString()).toBe("second\n");
   });

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
@@ -16,8 +16,11 @@ it.each([
   "R-000.34: %s deleted mid-run while others look: the run is never given up and never lost from sight",
   async (_, what) => {
     const at = lab();
-    const { agent, task } = await at.sh("i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit 9");
+    const go = join(at.folder, "go");
+    const waits = `[ $i -ne 50 ] || until [ -e "${go}" ]; do sleep 0.02; done`;
+    const { agent, task } = await at.sh(`i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; ${waits}; done; exit 9`);
     for (const path of what(at, task, agent)) renameSync(path, join(at.folder, basename(path)));
+    writeFileSync(go, "");
     await lookLater(at, 100);
     await until(() => existsSync(join(at.root, task, "runs", agent, "1", "done.json")));
     expect(await at.open().show(agent)).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });

@@ -82,7 +82,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const record = await at.run(process.execPath, supportFile("printer.ts"), "9", "4000000", "0", side, "2000");
     await until(() => statSync(record.log).size > 100_000);
     await kill9(keeperOf(at, record));
-    const waited = await at.cli("wait", "--json", "--timeout", "30s", record.agent);
+    const waited = await at.cli("wait", "--json", "--timeout", `${patient(30_000)}ms`, record.agent);
     const over = JSON.parse(waited.stdout) as ListRecord;
     expect(over).toMatchObject({ phase: "drained", outcome: "lost", exit: { code: null, signal: null } });
     expect(waited.code).toBe(1);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
@@ -11,9 +11,10 @@ import { CLI, type Lab, text, until } from "../support/workspace.ts";
 
 const LINES = 30;
 const numbers = Array.from({ length: LINES }, (_, i) => `${i + 1}\n`).join("");
-/** Prints for 1.5 s beside a daemon without environment, session and parent, and exits with 6. */
+/** Prints beside a daemon without environment, session and parent, waits until it may end, and exits with 6. */
 const CHILD = `env >"$OUT/child-env"; (env -i setsid sleep 300 & echo $! >"$OUT/child-daemon");
-  i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); echo $i; sleep 0.05; done; kill -0 $(cat "$OUT/child-daemon") || exit 9; exit 6`;
+  i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); echo $i; sleep 0.05; done
+  until [ -e "$OUT/go" ]; do sleep 0.02; done; kill -0 $(cat "$OUT/child-daemon") || exit 9; exit 6`;
 
 function inside(at: Lab, more: Record<string, string> = {}): Workspace {
   return at.open({
@@ -41,6 +42,7 @@ async function family(
 }
 
 async function expectWhole(at: Lab, { a, b }: { a: RunRecord; b: RunRecord }): Promise<void> {
+  writeFileSync(join(at.folder, "go"), "");
   const [over] = await at.workspace.wait([b.agent], { timeoutMs: patient(20_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 6, signal: null }, parent: a.agent });
   expect((await at.raw(b.agent)).toString()).toBe(numbers);
@@ -82,7 +84,9 @@ async function parentIsStopped(at: Lab, childTier: Tier): Promise<void> {
 async function parentIsLostAndStopped(at: Lab, childTier: Tier): Promise<void> {
   const both = await family(at, childTier, "sleep 300");
   await kill9(keeperOf(at, both.a));
-  expect(await at.workspace.show(both.a.agent)).toMatchObject({ phase: "lost", alive: [{}, {}] });
+  // Its shell and the sleep, once the shell has come to it.
+  await until(async () => (await at.workspace.show(both.a.agent)).alive?.length === 2);
+  expect(await at.workspace.show(both.a.agent)).toMatchObject({ phase: "lost" });
   const [report] = await at.workspace.stop([both.a.agent], { graceMs: 300 });
   expect(report).toMatchObject({ agent: both.a.agent, verified: true, left: [] });
   await expectWhole(at, both);

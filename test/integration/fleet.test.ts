@@ -285,7 +285,7 @@ it("20 queued runs with max_running 4: never more at once, none forgotten, also 
   const up = at.node(CLI, "up", "--max-running", "4", "--workspace", at.root);
   await until(() => readdirSync(at.folder).includes("count"), 20_000);
   up.kill("SIGKILL");
-  const waited = await at.cli("wait", "--json", "--max-running", "4", "--timeout", "60s", ...agents);
+  const waited = await at.cli("wait", "--json", "--max-running", "4", "--timeout", `${patient(60_000)}ms`, ...agents);
   expect(lines(waited.stdout).map((line) => (JSON.parse(line) as ShowRecord).outcome)).toEqual(
     Array(20).fill("completed"),
   );

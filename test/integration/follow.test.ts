@@ -1,5 +1,5 @@
-import { rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Workspace } from "../../src/fleet.ts";
 import { midwatch } from "../support/cli.ts";
@@ -7,6 +7,7 @@ import { folder } from "../support/folder.ts";
 import { until, workspaceIn } from "../support/run.ts";
 
 const COUNT = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo $i; sleep 0.005; done";
+const WAITS = "until [ -e go ]; do sleep 0.02; done";
 const NUMBERS = Array.from({ length: 200 }, (_, i) => String(i + 1));
 
 /** Follows in the background and gathers the lines. */
@@ -32,11 +33,14 @@ describe("following", () => {
   });
 
   it("R-000.37, R-000.33: goes on through the deletion of the log's folder: nothing lost, nothing twice", async () => {
-    const workspace = workspaceIn(folder());
-    const { agent, log } = await workspace.run({ argv: ["sh", "-c", COUNT] });
+    const place = folder();
+    const workspace = workspaceIn(place);
+    const half = COUNT.replace("echo $i;", `echo $i; [ $i -ne 100 ] || ${WAITS};`);
+    const { agent, log } = await workspace.run({ argv: ["sh", "-c", half] });
     const { lines, done } = following(workspace, agent);
     await until(() => lines.length > 30);
     rmSync(dirname(log), { recursive: true, maxRetries: 20, retryDelay: 5 });
+    writeFileSync(join(place, "go"), "");
     await done;
     expect(lines).toEqual(NUMBERS);
   });
@@ -75,9 +79,10 @@ describe("following", () => {
   it("R-000.30: a log that is empty so far is an empty page, not an error; follow waits for it", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const { agent } = await workspace.run({ argv: ["sh", "-c", "sleep 0.4; echo late"] });
+    const { agent } = await workspace.run({ argv: ["sh", "-c", `${WAITS}; echo late`] });
     expect(await midwatch(place, ["logs", agent])).toMatchObject({ code: 0, stdout: "" });
     const { lines, done } = following(workspace, agent);
+    writeFileSync(join(place, "go"), "");
     await done;
     expect(lines).toEqual(["late"]);
   });

@@ -455,7 +455,7 @@ describe("agents in the journal", () => {
 
   it("R-003.3: what a keeper writes is an event too", async () => {
     const at = lab({ wall_limit: "200ms", limit_policy: "notify" });
-    const { agent } = await at.sh("sleep 0.8");
+    const { agent } = await at.sh(`until grep -q agent.limit "${at.root}/events.log"; do sleep 0.02; done`);
     await at.workspace.wait([agent]);
     const { stored, bad } = await readJournal(at.root);
     expect(bad).toEqual([]);

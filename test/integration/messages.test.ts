@@ -181,7 +181,8 @@ describe("messages to a CLI", () => {
     expect(at.intent(record).argv.join(" ")).not.toContain("begin");
     // Read, but not taken up as far as its stream tells; and it has not finished, so its input stays open.
     const silent = await workspace.send(record.agent, "THINK IN SILENCE");
-    expect(await workspace.delivered(silent, { timeoutMs: 1500 })).toMatchObject({ state: "injected" });
+    await until(async () => states(await workspace.messages(record.agent)).at(-1) === "injected");
+    expect(await workspace.delivered(silent, { timeoutMs: 500 })).toMatchObject({ state: "injected" });
     await loop.round();
     expect(existsSync(join(at.runDir(record), "input.closed"))).toBe(false);
     await workspace.send(record.agent, "go on");

@@ -144,7 +144,7 @@ describe("answers that cannot be used", () => {
       const llm = await server(...replies);
       await agent(made, FINE);
       using watch = asking(made, llm, {
-        timeout: replies[0] === "hang" ? `${patient(1000)}ms` : "20s",
+        timeout: `${patient(replies[0] === "hang" ? 1000 : 20_000)}ms`,
         provider: "openai-compatible",
         key_env: "ANTHROPIC_API_KEY",
       });

@@ -121,9 +121,11 @@ it("R-001.25: what cannot be read of one agent does not touch the others", async
 
 it("R-001.28: an agent's place is dropped when it has ended and was read, and with it when it is pruned", async () => {
   const made = lab();
-  const one = await made.sh("echo a; echo b; sleep 0.2; printf c");
+  const go = join(made.folder, "go");
+  const one = await made.sh(`echo a; echo b; until [ -e "${go}" ]; do sleep 0.02; done; printf c`);
   const watcher = made.workspace.watcher();
   await until(async () => (await watcher.round()).summaries.length > 0 && made.workspace.positions.all().length > 0);
+  appendFileSync(go, "");
   await made.workspace.wait([one.agent]);
   await watcher.round();
   expect(made.workspace.positions.all()).toEqual([]);
