@@ -13,7 +13,7 @@ import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
 import { bench as flood } from "./flood.ts";
 import { bench as http } from "./http.ts";
-import { bench as idleKeepers } from "./idle-keepers.ts";
+import { bench as idleKeepers } from "./idle.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as nats } from "./nats.ts";
@@ -33,6 +33,7 @@ import { document, page, table } from "./support/page.ts";
 import { sweep, traces } from "./support/process.ts";
 import type { Bench, Row } from "./support/row.ts";
 import { bench as takeover } from "./takeover.ts";
+import { bench as unseen } from "./unseen.ts";
 import { bench as watchLoad } from "./watch-load.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -40,12 +41,13 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "start-exit": startExit,
   "node-exit": nodeExit,
   takeover,
-  "idle-keepers": idleKeepers,
+  idle: idleKeepers,
   registry,
   positions,
   "watch-load": watchLoad,
   stop,
   cleanup,
+  unseen,
   record,
   log,
   append,
