@@ -31,6 +31,8 @@ export interface CleanupOptions {
   /** Try again what failed. */
   retry?: boolean;
   progress?: Progress | undefined;
+  /** How long to wait for another process that has the run in hands, before LOCK_BUSY. */
+  waitMs?: number | undefined;
   /** Told what the log was packed to. */
   packed?(ratio: number): void;
 }
@@ -48,7 +50,7 @@ export async function cleanUp(
   const { purge = false, archive = false, retry = false } = options;
   const asked = purge || archive || retry;
   if (facts.cleanup && !asked) return facts.cleanup;
-  return await underLock(context, name, facts, async (now) => {
+  const cleaned = async (now: Facts): Promise<CleanupFact> => {
     const known = now.cleanup;
     if (known && !asked) return known;
     const newest = isNewest(context, name);
@@ -79,7 +81,8 @@ export async function cleanUp(
     // What cannot be written is not told either: whoever comes next does both.
     if (write(context, name, fact)) auditCleanup(context, name, now, known, fact);
     return fact;
-  });
+  };
+  return await underLock(context, name, facts, cleaned, options.waitMs);
 }
 
 /** A stream that cannot be read (any more) tells nothing; that is no reason to leave the rest undone. */
@@ -108,17 +111,29 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
 }
 
 /** One process at a time, with the facts as they are when it has its turn. */
-function underLock<T>(context: Context, name: RunName, facts: Facts, act: (now: Facts) => T | Promise<T>): Promise<T> {
-  return lockRun(context, name, () => {
+function underLock<T>(
+  context: Context,
+  name: RunName,
+  facts: Facts,
+  act: (now: Facts) => T | Promise<T>,
+  waitMs?: number,
+): Promise<T> {
+  const locked = (): T | Promise<T> => {
     const now = readFacts(pathsOf(context, name));
     // Its folder may have been deleted under us: what the caller has seen still holds.
     return act(now.done || !facts.done ? { ...now, intent: now.intent ?? facts.intent } : facts);
-  });
+  };
+  return lockRun(context, name, locked, waitMs);
 }
 
 /** Under this lock a run's files are cleaned up, archived, restored, and moved away by the next run. */
-export function lockRun<T>({ layout }: Context, { agent, run }: RunName, act: () => T | Promise<T>): Promise<T> {
-  return alone(layout, layout.locks.run(agent, run), act);
+export function lockRun<T>(
+  { layout }: Context,
+  { agent, run }: RunName,
+  act: () => T | Promise<T>,
+  waitMs?: number,
+): Promise<T> {
+  return alone(layout, layout.locks.run(agent, run), act, waitMs);
 }
 
 const pathsOf = ({ layout }: Context, { task, agent, run }: RunName): RunPaths => layout.run(task, agent, run);

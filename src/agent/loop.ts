@@ -63,7 +63,7 @@ export class Loop {
   }
 
   async round(): Promise<Round> {
-    const observed = await reconcile(this.#context, { known: this.#known });
+    const observed = await reconcile(this.#context, { known: this.#known, large: true });
     this.observed = observed;
     this.#compare(observed);
     const stopped: AgentId[] = [];

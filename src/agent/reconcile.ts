@@ -42,12 +42,15 @@ export interface ReconcileOptions {
   of?: readonly AgentId[];
   /** Finish all of them, however long it takes. */
   everything?: boolean;
+  /** Also after runs with a large log, which may take minutes to read and to pack. */
+  large?: boolean;
   /** What the caller's last call has read. */
   known?: KnownFacts;
 }
 
 /** What a call spends at most on cleaning up after runs that it was not asked about; telling registry and views takes as long again. */
 const OTHERS_MS = 150;
+const OTHERS_BYTES = 16 << 20;
 
 /** Every run that is not over, with its state read from disk and process table just now. */
 export async function reconcile(context: Context, options: ReconcileOptions = {}): Promise<Observed[]> {
@@ -75,10 +78,12 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
       if (facts.claim || isUnborn(context, one, rows.get(name), nowMs)) unborn.push(one);
       continue;
     }
-    const left = hasEnded(facts) && spentMs > OTHERS_MS && !everything && !of.includes(agent);
+    const asked = everything || of.includes(agent);
+    const tooLarge = !options.large && (facts.done?.log_bytes ?? 0) > OTHERS_BYTES;
+    let left = hasEnded(facts) && !asked && (spentMs > OTHERS_MS || tooLarge);
     if (!left) {
       const begun = performance.now();
-      facts = await finish(context, one, facts, nowMs);
+      ({ facts, left } = await finish(context, one, facts, { nowMs, waitMs: asked ? undefined : OTHERS_MS }));
       spentMs += performance.now() - begun;
     }
     const row = runRow(layout, task, agent, run, facts, true);
@@ -93,20 +98,34 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   return observed;
 }
 
-/** Its folder was made unusable, another process has it in hands, or nothing can be written now: whoever looks next tries again. */
-const LATER: readonly ErrorCode[] = ["UNSAFE_PATH", "LOCK_BUSY", "NOT_WRITABLE", "DISK_FULL"];
+/** Another process has it in hands, or nothing can be written now: whoever looks next tries again. */
+const LATER: readonly ErrorCode[] = ["LOCK_BUSY", "NOT_WRITABLE", "DISK_FULL"];
+
+interface Finish {
+  nowMs: number;
+  /** How long to wait for another process that has the run in hands; undefined is long. */
+  waitMs: number | undefined;
+}
 
 /** What is overdue is given up, what has ended is cleaned up. One run that cannot be must not hide the others. */
-async function finish(context: Context, name: RunName, seen: Facts, nowMs: number): Promise<Facts> {
+async function finish(
+  context: Context,
+  name: RunName,
+  seen: Facts,
+  { nowMs, waitMs }: Finish,
+): Promise<{ facts: Facts; left: boolean }> {
   let facts = seen;
   try {
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
       facts = readFacts(context.layout.run(name.task, name.agent, name.run));
-    if (!facts.cleanup && hasEnded(facts)) return { ...facts, cleanup: await cleanUp(context, name, facts) };
+    if (!facts.cleanup && hasEnded(facts))
+      facts = { ...facts, cleanup: await cleanUp(context, name, facts, { waitMs }) };
   } catch (error) {
-    if (!(error instanceof MidwatchError && LATER.includes(error.code))) throw error;
+    if (!(error instanceof MidwatchError)) throw error;
+    if (LATER.includes(error.code)) return { facts, left: hasEnded(facts) };
+    if (error.code !== "UNSAFE_PATH") throw error; // Its folder was made unusable: there is nothing to clean up in it.
   }
-  return facts;
+  return { facts, left: false };
 }
 
 /**
