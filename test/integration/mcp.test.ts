@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
@@ -90,10 +91,12 @@ describe.each([
     if (era === "legacy") await client.subscribeResource({ uri });
     else await client.listen({ resourceSubscriptions: [uri] });
     // What changed before the first look is no change: said again until it is heard.
-    for (let said = 1; !heard.has(uri); said++) {
-      at.workspace.progress(agent, "working", `step ${said}`);
-      await until(() => heard.has(uri), 1500).catch(() => expect(said).toBeLessThan(10));
-    }
+    const isHeard = async (): Promise<boolean> => {
+      at.workspace.progress(agent, "working", "one step more");
+      await sleep(500);
+      return heard.has(uri);
+    };
+    await until(isHeard, 30_000, "a change is heard");
     const { contents } = await client.readResource({ uri });
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({
       task_id: task,
