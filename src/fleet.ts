@@ -578,8 +578,9 @@ export class Workspace {
     return httpToken(this.#context);
   }
 
-  /** Tells others where a server of this workspace listens; the answer takes that back. */
-  announce(url: string): () => void {
+  /** Tells others where a server of this workspace listens; the answer takes that back. From now on no write waits for long. */
+  announce(url: string, lockMs: number): () => void {
+    this.#context.registries.hurry(lockMs);
     announceServer(this.#context, url);
     return () => withdrawServer(this.#context, url);
   }

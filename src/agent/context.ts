@@ -69,15 +69,26 @@ const CATCH_UP_LATER: readonly string[] = [
 const TRIES = 5;
 
 type Kind = "reader" | "writer" | "catchUp";
-const OPTIONS = { reader: { readOnly: true }, writer: {}, catchUp: { busyMs: CATCH_UP_MS } } as const;
+const OPTIONS = { reader: { readOnly: true }, catchUp: { busyMs: CATCH_UP_MS } } as const;
 
 /** Open connections, kept while the file is the same one: a deleted database is noticed and made again. */
 export class Registries {
   readonly #layout: Layout;
   readonly #open = new Map<Kind, { registry: Registry; ino: bigint | undefined }>();
 
+  #writer: { busyMs?: number } = {};
+
   constructor(layout: Layout) {
     this.#layout = layout;
+  }
+
+  /**
+   * For a process that serves others: whoever waits for the write lock stands still, and all of them with it. It waits `busyMs` for a
+   * holder that stands still, ten times that where the lock goes from hand to hand, and then says REGISTRY_BUSY.
+   */
+  hurry(busyMs: number): void {
+    this.#writer = { busyMs };
+    this.#drop("writer");
   }
 
   /**
@@ -108,7 +119,7 @@ export class Registries {
     // SQLite follows a link, and would write to whatever is behind it.
     assertInside(this.#layout.root, path);
     let ino = inode(path);
-    let registry = Registry.open(path, OPTIONS[kind]);
+    let registry = Registry.open(path, kind === "writer" ? this.#writer : OPTIONS[kind]);
     try {
       if (registry.needsRebuild) {
         if (kind === "reader") {

@@ -100,7 +100,7 @@ function* select(log: Log, end: number, options: LogOptions, matches: Matches | 
   if (options.lines !== undefined && matches !== undefined) {
     const counts: Matches = options.records ? (bytes) => !isBlank(bytes) && matches(bytes) : matches;
     for (const raw of log.tailMatching(options.lines, from.offset, to, counts)) {
-      yield { record: log.record(raw), raw };
+      yield { record: log.record(raw), raw, source: log.source };
     }
     return;
   }

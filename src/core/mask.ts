@@ -56,6 +56,8 @@ export interface Masker {
   value(value: unknown): unknown;
   /** A line that has nothing to hide stays byte for byte as it is, also when it is not UTF-8. */
   bytes(bytes: Buffer): Buffer;
+  /** Whether `bytes` would leave them as they are. Counts nothing. */
+  leaves(bytes: Buffer): boolean;
   /** Whether a line of JSON has nothing to hide, behind its escapes neither. */
   isClean(line: Uint8Array): boolean;
 }
@@ -102,20 +104,27 @@ export function masker(finder?: SecretFinder): Masker {
     count = before;
     return text(given);
   };
+  const bytes = (given: Buffer): Buffer => {
+    const without = known(given) ?? given;
+    const which = rulesFor(without);
+    if (which === 0) return without;
+    const encoding = isUtf8(without) ? "utf8" : "latin1";
+    const text = without.toString(encoding);
+    const masked = shapes(text, which);
+    return masked === text ? without : Buffer.from(masked, encoding);
+  };
   return {
     get count() {
       return count;
     },
     text,
     value,
-    bytes(given) {
-      const bytes = known(given) ?? given;
-      const which = rulesFor(bytes);
-      if (which === 0) return bytes;
-      const encoding = isUtf8(bytes) ? "utf8" : "latin1";
-      const text = bytes.toString(encoding);
-      const masked = shapes(text, which);
-      return masked === text ? bytes : Buffer.from(masked, encoding);
+    bytes,
+    leaves(given) {
+      const before = count;
+      const same = bytes(given) === given;
+      count = before;
+      return same;
     },
     isClean(line) {
       return rulesFor(line) === 0 && (finder === undefined || finder.find(line).length === 0) && !hasRareEscape(line);

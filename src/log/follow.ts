@@ -42,8 +42,8 @@ export async function* follow(
       try {
         if (log !== undefined) {
           const end = log.end(live);
-          for (const { record, raw } of log.records(place, end)) {
-            yield { run, record, raw };
+          for (const item of log.records(place, end)) {
+            yield { run, ...item };
             if (options.signal.aborted) return;
           }
           moved = end > place.offset;

@@ -20,6 +20,8 @@ export interface Place {
 export interface Read {
   record: LogRecord | undefined;
   raw: Line;
+  /** Where the rest of a line that is longer than `raw` holds can be read, as long as its bytes are valid. */
+  source: Source;
 }
 
 export type Matches = (line: Uint8Array) => boolean;
@@ -166,7 +168,7 @@ export class Log {
     const times = this.#times(from.offset);
     for (const raw of forward(this.source, from.offset, end)) {
       if (line !== null) line++;
-      yield { record: toRecord(raw, line, times(raw.end), this.options), raw };
+      yield { record: toRecord(raw, line, times(raw.end), this.options), raw, source: this.source };
     }
   }
 

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { longLine } from "../agent/long-line.ts";
 import type { Maskers } from "../agent/maskers.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseTaskId } from "../core/ids.ts";
+import { formatSize } from "../core/size.ts";
 import type { Activity, LogItem, LogRecord, Workspace } from "../fleet.ts";
 import { activityText } from "./activity.ts";
 import { agentRef, time } from "./fields.ts";
@@ -109,10 +111,21 @@ type Hide = Maskers | undefined;
 /** The lines as they are; an unfinished one gets no newline. */
 async function* linesOf(context: Context, items: AsyncIterable<LogItem>, hide: Hide): AsyncGenerator<Uint8Array> {
   for await (const item of items) {
+    if (item.raw.truncated) {
+      const all = yield* longLine(item, hide?.of(item.agent, item.run));
+      if (!all) sayCut(context, item);
+      if (item.raw.whole) yield NEWLINE;
+      continue;
+    }
     const bytes = hide?.line(item) ?? item.raw.bytes;
     yield Buffer.concat(item.raw.whole ? [bytes, NEWLINE] : [bytes]);
   }
   tell(context, hide);
+}
+
+function sayCut(context: Context, { agent, run, raw }: LogItem): void {
+  const size = formatSize(raw.end - raw.offset);
+  context.notice(`a line of ${size} is cut; all of it: midwatch logs --raw --run ${run} ${agent}`);
 }
 
 /** What was said and done, without what only programs want to know. */
@@ -155,6 +168,7 @@ async function* taskLines(
   };
   for await (const item of items) {
     if (context.json && item.record === undefined) continue;
+    if (item.raw.truncated && !context.json) sayCut(context, item);
     // The bytes of a line are valid until the next one is asked for.
     last.push({ ...item, raw: { ...item.raw, bytes: Buffer.from(item.raw.bytes) } });
     if (most === undefined) yield* shown(last.splice(0));

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
@@ -304,6 +305,23 @@ it("a client that is refused a WebSocket and stays connected does not keep its p
   expect(refused.some((socket) => socket.writableEnded)).toBe(false);
   await until(async () => (await ask(url, "/healthz").catch(() => undefined))?.status === 200);
   for (const socket of refused) socket.destroy();
+});
+
+it("a process that sits on the registry's lock holds up one request for moments, not the server for seconds", async () => {
+  const here = lab();
+  const { url, token } = await server(here, { lockMs: 1 });
+  const task = { method: "POST", headers: token, body: '{"description":"x"}' };
+  expect((await ask(url, "/api/task", task)).status).toBe(200);
+  const holder = new DatabaseSync(join(here.root, "midwatch.db"));
+  onTestFinished(() => holder.close());
+  holder.exec("BEGIN IMMEDIATE");
+  const busy = await ask(url, "/api/task", task);
+  expect([busy.status, busy.json.error.code, busy.json.error.retryable]).toEqual([503, "REGISTRY_BUSY", true]);
+  // By itself, as the command line does, it would have waited for two seconds.
+  expect(Number(/for (\d+) ms/.exec(busy.json.error.message)?.[1])).toBeLessThan(2000);
+  expect((await ask(url, "/api/ls", { headers: token })).status).toBe(200);
+  holder.exec("ROLLBACK");
+  expect((await ask(url, "/api/task", task)).status).toBe(200);
 });
 
 it("what an agent prints comes as data, untouched, in JSON that no browser takes for a page; secrets are hidden", async () => {

@@ -9,7 +9,10 @@ const LINES = 400_000;
 
 it("where every line is a hit, a search holds a few batches of them, however slowly they are taken", async () => {
   const path = join(folder(), "x.log");
-  writeFileSync(path, `${"a hit in each line, and some more text behind it, so that it has the length of a usual line\n".repeat(LINES)}`);
+  writeFileSync(
+    path,
+    `${"a hit in each line, and some more text behind it, so that it has the length of a usual line\n".repeat(LINES)}`,
+  );
   const { code, stdout, stderr } = await ended(lab().node(supportFile("slow-search.ts"), path));
   expect([code, stderr]).toEqual([0, ""]);
   const { hits, grownMb } = JSON.parse(stdout) as { hits: number; grownMb: number };

@@ -7,6 +7,8 @@ export interface Limits {
   requestMs: number;
   /** How long an operation may go on before it is asked to end: what it has found by then is the answer. */
   answerMs: number;
+  /** How long a write waits for a registry that another process has locked: everybody waits with it. */
+  lockMs: number;
   /** Operations under way at once; more are told to come again. */
   atOnce: number;
   answerItems: number;
@@ -34,6 +36,7 @@ export const LIMITS: Readonly<Limits> = {
   headMs: 10_000,
   requestMs: 30_000,
   answerMs: 60_000,
+  lockMs: 250,
   atOnce: 64,
   answerItems: 1000,
   answerBytes: 4 << 20,

@@ -65,7 +65,7 @@ export async function serve(
   server.on("request", getRequestListener(httpDoor(door).fetch));
   server.on("upgrade", (request, socket, head) => live.upgrade(request, socket, head));
   server.on("error", (error) => options.tell(`the server: ${error.message}`));
-  const withdraw = workspace.announce(url);
+  const withdraw = workspace.announce(url, limits.lockMs);
   return {
     url,
     link: `${url}/login/${door.auth.newCode()}`,
