@@ -169,7 +169,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     cost_estimated: estimate !== null,
     tools: result.tools,
     final: of.final,
-    asks: recent.activity?.kind === "finished" ? questionIn(recent.activity.text) : null,
+    asks: askedBy(recent.activity),
     second_opinion: null,
   };
 }
@@ -230,6 +230,11 @@ function activityOf({ phase, outcome, why, queued }: Facts, activity: Activity |
     case "unparsed":
       return "Working";
   }
+}
+
+function askedBy(activity: Activity | null): string | null {
+  const question = activity?.kind === "finished" ? questionIn(activity.text) : null;
+  return question && line(question, TASK_CHARS);
 }
 
 function endWords(outcome: Outcome, why: string | null): string {

@@ -20,7 +20,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
   afterAll(() => stage.close());
 
   it("R-003.21: an empty workspace says what to do, health tells who leads", async () => {
-    await page.getByText("Nobody is on watch yet").waitFor();
+    await page.getByText("No agents yet").waitFor();
     await stage.to(page, "#/health");
     await page.getByRole("heading", { name: "Heartbeats" }).waitFor();
     await page

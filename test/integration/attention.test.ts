@@ -118,6 +118,44 @@ async function follow(at: Lab, command: string, env: NodeJS.ProcessEnv): Promise
   return code;
 }
 
+it("shows no secret of the run in the question that it asks", async () => {
+  const secret = "velvet-anchor-55021";
+  const at = lab();
+  const env = stage(at, { fine: [init, done(`Should I use the token ${secret}? Please tell me.`)] });
+  const { agent } = await at.open({ env: { ...env, TEST_TOKEN: secret } }).run({ driver: "claude", prompt: "go" });
+  await at.workspace.wait([agent], { timeoutMs: 30_000 });
+  for (const argv of [["ls", "--json"], ["show", agent, "--json"], ["--json"], ["show", agent], []]) {
+    const { stdout } = await midwatch(at.folder, argv);
+    expect(stdout).toMatch(/Should I use the token/);
+    expect(stdout).not.toContain(secret);
+  }
+}, 60_000);
+
+it("an agent that takes messages and finished its turn with a question asks while it lives", async () => {
+  const at = lab();
+  const env = stage(at, { fine: [] });
+  const lines = [init, done("Which database should I use?")].map((line) => JSON.stringify(line)).join("\n");
+  writeFileSync(
+    join(at.folder, "bin", "claude"),
+    `#!/bin/sh\nread -r first\ncat <<'END'\n${lines}\nEND\nexec cat >/dev/null\n`,
+  );
+  const { agent } = await at.open({ env }).run({ driver: "claude", prompt: "go", interactive: true });
+  await until(async () => {
+    await at.workspace.summary(agent);
+    return (await at.workspace.show(agent)).attention !== null;
+  });
+  const { phase, attention } = await at.workspace.show(agent);
+  expect({ phase, attention }).toEqual({
+    phase: "running",
+    attention: {
+      kind: "asks",
+      why: "It asks: Which database should I use?",
+      next: `midwatch send ${agent} "your answer"`,
+    },
+  });
+  expect(await follow(at, attention?.next ?? "", env)).toBe(0);
+}, 60_000);
+
 it("says what a lost run that prints on, a queued one and a passed limit are", async () => {
   const at = lab({ tier: "subreaper", max_running: 2 });
   const lost = await at.sh("while :; do echo on; sleep 0.1; done");
