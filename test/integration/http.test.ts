@@ -148,6 +148,8 @@ it("up serves, tells where, gives new links, and takes all of it back when it en
   expect(fact).toMatchObject({ url: one.url, pid: one.pid });
   for (const name of ["http.json", "http-token"]) expect(statSync(join(here.root, name)).mode & 0o777).toBe(0o600);
   expect((await ask(one.url, "/healthz")).json).toEqual({ ok: true });
+  // Long enough for a client that thinks between two calls, or gets no turn: it must not ask on a connection that is being closed.
+  expect((await fetch(`${one.url}/healthz`)).headers.get("keep-alive")).toBe("timeout=60");
   const link = JSON.parse((await midwatch(here.folder, ["up", "--link", "--json"])).stdout).link;
   expect((await ask(one.url, new URL(link).pathname)).status).toBe(303);
   expect((await midwatch(here.folder, ["up", "--port", new URL(one.url).port])).stderr).toContain("PORT_IN_USE");

@@ -5,6 +5,8 @@ export interface Limits {
   /** Until the head of a request is here, and until all of it is. */
   headMs: number;
   requestMs: number;
+  /** A connection that asks nothing is kept for this long. Node's 5 s are too short: a client that gets no turn for so long asks on a connection that is being closed. */
+  idleMs: number;
   /** How long an operation may go on before it is asked to end: what it has found by then is the answer. */
   answerMs: number;
   /** How long a write waits for a registry that another process has locked: everybody waits with it. */
@@ -35,6 +37,7 @@ export const LIMITS: Readonly<Limits> = {
   bodyBytes: 2 << 20,
   headMs: 10_000,
   requestMs: 30_000,
+  idleMs: 60_000,
   answerMs: 60_000,
   lockMs: 250,
   atOnce: 64,

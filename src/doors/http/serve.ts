@@ -34,6 +34,7 @@ export async function serve(
   const server = createServer({
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs),
     maxHeaderSize: 16 << 10,
   });
