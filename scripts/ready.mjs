@@ -22,10 +22,10 @@ export async function ready({ mayInstall = true } = {}) {
   try {
     const node = await findNode();
     process.env.PATH = [dirname(node), at("node_modules/.bin"), process.env.PATH].join(delimiter);
-    if (changedAt("node_modules/.package-lock.json") < changedAt("package-lock.json")) await install();
+    if (!isInstalled()) await install();
     mkdirSync(dirname(nodePath), { recursive: true });
     writeFileSync(nodePath, `${node}\n`);
-    if (changedAt("dist/midwatch.js") < sourcesChangedAt()) await build(node, mayInstall);
+    if (!isBuilt()) await build(node, mayInstall);
     unlock();
     return node;
   } catch (error) {
@@ -34,6 +34,12 @@ export async function ready({ mayInstall = true } = {}) {
     process.exit(5);
   }
 }
+
+const isInstalled = () => changedAt("node_modules/.package-lock.json") >= changedAt("package-lock.json");
+const isBuilt = () => changedAt("dist/midwatch.js") >= sourcesChangedAt();
+
+/** Whether `ready` would have nothing to do. */
+export const isReady = () => isInstalled() && isBuilt();
 
 export function isNodeNewEnough() {
   const [major, minor] = process.versions.node.split(".").map(Number);

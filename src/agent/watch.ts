@@ -33,7 +33,7 @@ import { tellSummaries } from "./tell-summaries.ts";
 const LOG_BYTES = 4 << 20;
 const ROUND_BYTES = 64 << 20;
 /** Read at a stretch: whoever else is served by this process waits that long. */
-const STRETCH_BYTES = 256 << 10;
+const STRETCH_BYTES = 32 << 10;
 /** What ended longer ago without anybody watching is read only when somebody asks for it. */
 const JUST_ENDED_MS = 3_600_000;
 const BACKOFF_MS = 10_000;

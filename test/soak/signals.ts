@@ -2,7 +2,7 @@
  * `npm start` is asked to end, at any moment: its process group or npm alone gets SIGTERM or SIGHUP, once or twice, or its terminal is closed.
  * In the long form also while it installs and builds, in a clone of its own. Nothing may be left: no process, no temporary folder, no lock.
  */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,6 +24,12 @@ const STAGES = {
   demo: { missing: "", ms: 12_000 },
 };
 type Stage = keyof typeof STAGES;
+
+/** Whether this tree can be started as it is: packages that are installed anew would be missing to whoever works in it meanwhile. */
+export function isTreeReady(): boolean {
+  const script = "import { isReady } from './scripts/ready.mjs'; process.exit(isReady() ? 0 : 1)";
+  return spawnSync(process.execPath, ["--input-type=module", "-e", script], { cwd: HERE }).status === 0;
+}
 
 /** `count` moments for each signal, in this tree. */
 export function signals(count: number, seed: number): Promise<Report> {
