@@ -131,7 +131,6 @@ describe.each(VERSIONS)("agents that %s runs", (version) => {
     const before = (...argv: string[]): string =>
       execFileSync(process.execPath, [program, ...argv], { cwd, encoding: "utf8", timeout: 60_000 });
     const start = (...argv: string[]): ListRecord => JSON.parse(before("run", "--json", ...argv)) as ListRecord;
-    onTestFinished(() => void execFileSync(process.execPath, [program, "reap", "--lost"], { cwd, stdio: "ignore" }));
     const talks = start("--name", "talks", "--interactive", "--", "cat").agent;
     const family = start("--name", "family", "--", "sh", "-c", "echo up; sleep 600 & sleep 600 & wait").agent;
     const now = async (...argv: string[]) => await midwatch(cwd, argv);
