@@ -86,11 +86,17 @@ static void remake_kept(Run *run, size_t i) {
   close(dir);
 }
 
-/* The folder may be gone, or be there still with its files gone: a deletion that a write of ours came in the way of. */
+static bool has_all_facts(const Run *run) {
+  for (size_t i = 0; i < run->n_facts; i++)
+    if (!run->facts[i].absent && faccessat(run->dir_fd, run->facts[i].name, F_OK, 0) < 0) return false;
+  return true;
+}
+
+/* The folder may be gone, or be there still with some of its files gone: a deletion that a write of ours came in the way of. */
 void facts_guard(Run *run) {
   for (size_t i = 0; i < run->keeps.n; i++) remake_kept(run, i);
   bool there = same_file(run->dir, run->dir_fd);
-  if (there && faccessat(run->dir_fd, run->adopt ? "adopt.json" : "claim", F_OK, 0) == 0) return;
+  if (there && has_all_facts(run)) return;
   char inside[4200];
   snprintf(inside, sizeof inside, "%s/x", run->dir);
   int fd = there ? -1 : open_parent(run->root, inside, true, NULL);

@@ -199,6 +199,7 @@ case_deleted() {
   right_index "folder deleted twice"
   is "facts from memory" "$(value "$D/exit.json" code) $(value "$D/done.json" mirrored) $(value "$D/claim" by) $(value "$D/start.json" exec_error)" '4 true "keeper" null'
   is "kept files remade" "$(cat "$W/T/task.json") $(cat "$W/active/deleted.1")" '{"task":1} T/runs/deleted/1'
+  place part; agent "sleep 1"; launch run; rm -f "$D/start.json"; finish "part"; is "one fact deleted: remade" "$(value "$D/start.json" exec_error)" null
 }
 case_adopt() {
   count 60 >"$T/wanted"
