@@ -85,7 +85,8 @@ it("R-003.20: checkpoint shows and sets the number in agent-<id>.checkpoint, and
   expect(seen).toEqual(["3", "4"]);
   expect(readFileSync(file, "utf8").split("\n")[0]).toBe("4");
   expect(JSON.parse((await call("bob")).stdout)).toMatchObject({ interaction: 4 });
-  for (const bad of [["../bob"], ["bob", "x"], ["bob", "-1"], ["bob", "1.5"], ["Bob"]])
+  expect((await call("Bob")).stdout).toBe((await call("bob")).stdout);
+  for (const bad of [["../bob"], ["bob", "x"], ["bob", "-1"], ["bob", "1.5"], ["b b"]])
     expect((await call(...bad)).code, bad.join(" ")).toBe(2);
 });
 
