@@ -264,9 +264,9 @@ export class Workspace {
     return list(this.#context, options);
   }
 
-  /** Who needs a person now; looks at the logs of all that live. */
-  attention(): Promise<Needs> {
-    return needs(this.#context);
+  /** Who needs a person now; looks at the logs of all that live. `onLeft` as in a list. */
+  attention(onLeft?: (count: number) => void): Promise<Needs> {
+    return needs(this.#context, onLeft);
   }
 
   async show(id?: string): Promise<ShowRecord> {

@@ -25,10 +25,10 @@ export interface Needs {
   ended: number;
 }
 
-export async function needs(context: Context): Promise<Needs> {
+export async function needs(context: Context, onLeft?: (count: number) => void): Promise<Needs> {
   const summaries = new Map((await latestSummaries(context)).map((one) => [one.instance_id, one]));
   const found: Needs = { needs: [], running: [], queued: 0, ended: 0 };
-  for (const record of await list(context, {})) {
+  for (const record of await list(context, { onLeft })) {
     const { agent, task, attention, phase, outcome, hold, ended_at } = record;
     const summary = summaries.get(agent);
     if (attention !== null) {

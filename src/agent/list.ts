@@ -19,7 +19,7 @@ export interface ListOptions {
   all?: boolean | undefined;
   task?: string | undefined;
   /** Told how many agents have ended that nobody has cleaned up after yet. */
-  onLeft?(count: number): void;
+  onLeft?: ((count: number) => void) | undefined;
 }
 
 const DAY_MS = 24 * 3600 * 1000;

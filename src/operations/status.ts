@@ -3,7 +3,7 @@ import type { Needs } from "../agent/attention.ts";
 import { KIND_WORDS } from "../core/state-words.ts";
 import { workspaceOf } from "./open.ts";
 import { type Operation, operation, type RenderOptions } from "./operation.ts";
-import { age, paint, table } from "./render.ts";
+import { age, leftWords, paint, table } from "./render.ts";
 
 const SHOWN = 10;
 const RUNNING_SHOWN = 3;
@@ -19,7 +19,7 @@ export const status: Operation = operation({
   examples: ["midwatch", "midwatch status --json | jq -r '.needs[].next'"],
   async run(context) {
     using workspace = workspaceOf(context);
-    return await workspace.attention();
+    return await workspace.attention((count) => context.notice(leftWords(count)));
   },
   render,
   next: ({ needs, running }) =>
