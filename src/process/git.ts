@@ -50,8 +50,9 @@ const QUIET: readonly string[] = settings([
 const OF_ANOTHER_GIT =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|PREFIX|CONFIG|CONFIG_PARAMETERS|GRAFT_FILE|SHALLOW_FILE|REPLACE_REF_BASE|NO_REPLACE_OBJECTS|IMPLICIT_WORK_TREE|INTERNAL_.*|EXTERNAL_DIFF|TRACE.*)$/;
 
-/** Another git has a lock that it will give back in moments. */
-const LOCKED = /\.lock['"]?: File exists|Unable to create '.*\.lock'|could not lock config file|unable to lock/i;
+/** Another git has a lock that it will give back in moments, or is in the middle of making a worktree, whose files it writes without one. */
+const LOCKED =
+  /\.lock['"]?: File exists|Unable to create '.*\.lock'|could not lock config file|unable to lock|failed to read .*worktrees\/.*\/(?:commondir|HEAD|gitdir)/i;
 
 /** One call, whatever it answers. Tried again while another git holds a lock. */
 export async function git(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {

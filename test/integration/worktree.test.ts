@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Report, ShowRecord } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet.ts";
@@ -143,6 +144,19 @@ it("eight agents at once each get their worktree", async () => {
   expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
   expect(trees(at)).toBe(9);
   expect(branches(at)).toHaveLength(9);
+});
+
+it("another git that is in the middle of making a worktree is waited for", async () => {
+  const at = labInRepository();
+  const half = (name: string, content: string): void => put(at.folder, `.git/worktrees/half/${name}`, content);
+  half("gitdir", join(at.folder, "half/.git\n"));
+  half("HEAD", "ref: refs/heads/half\n");
+  half("commondir", "");
+  expect(() => gitIn(at.folder, "worktree", "list")).toThrow("commondir");
+  const started = at.cli("run", "--json", "--worktree", "--", "true");
+  await sleep(500);
+  half("commondir", "../..\n");
+  expect(await started).toMatchObject({ code: 0, stderr: "" });
 });
 
 it("worktree_copy and worktree_setup prepare it; neither leaves the project nor follows a link", async () => {
