@@ -92,7 +92,7 @@ export interface Operation {
   /** The next useful command. */
   next?(data: unknown): string | undefined;
   /** 0 unless told otherwise; of a stream the highest counts. */
-  exitCode?(data: unknown): number;
+  exitCode?(data: unknown, input: unknown): number;
 }
 
 /** As its author writes it: input and data have their types. */
@@ -103,7 +103,7 @@ export interface OperationSpec<Input extends z.ZodObject, Data>
   run(context: Context, input: z.output<Input>): Data | Promise<Data> | AsyncIterable<Data>;
   render?(data: NoInfer<Data>, options: RenderOptions): string;
   next?(data: NoInfer<Data>): string | undefined;
-  exitCode?(data: NoInfer<Data>): number;
+  exitCode?(data: NoInfer<Data>, input: z.output<Input>): number;
 }
 
 export function operation<Input extends z.ZodObject, Data>(spec: OperationSpec<Input, Data>): Operation {

@@ -12,7 +12,7 @@ export const stop: Operation = operation({
   name: "stop",
   summary: "End agents with every process they started, and print the proof",
   details:
-    "SIGINT at once, SIGTERM at half the grace, SIGKILL at its end; each process of the run gets each signal. Exits 0 only if it is proven that nothing is left and no step for a file failed. Agents that it started itself go on, unless --tree is given. An id that names nobody keeps no other from being stopped; it is told at the end, and the worst exit code counts.",
+    "SIGINT at once, SIGTERM at half the grace, SIGKILL at its end; each process of the run gets each signal. Exits 0 only if it is proven that nothing is left, and with --purge only if every file could be removed. Agents that it started itself go on, unless --tree is given. An id that names nobody keeps no other from being stopped; it is told at the end, and the worst exit code counts.",
   positionals: ["agents"],
   input: z.strictObject({
     agents: z
@@ -48,7 +48,8 @@ export const stop: Operation = operation({
   },
   render: receipt,
   next: ({ agent }) => `midwatch show ${agent}`,
-  exitCode: ({ verified, files }) => (verified && files.every(({ action }) => action !== "failed") ? 0 : 1),
+  exitCode: ({ verified, files }, { purge }) =>
+    verified && !(purge && files.some(({ action }) => action === "failed")) ? 0 : 1,
 });
 
 /** Who asks for a stop wants it now: one wrong word must not leave the others running. */

@@ -92,9 +92,9 @@ it("R-003.11: a process that stands still while it renders the snapshot does not
 
 it("R-003.11: `midwatch up` that is told to end gives the lease back, and the other follows", async () => {
   const at = lab();
-  const first = up(at, "--leader-ttl", "1h"); // It cannot be waited for.
+  const first = up(at, "--leader-ttl", "10m"); // It cannot be waited for.
   await leader(at, first.child.pid);
-  const second = up(at, "--leader-ttl", "1h");
+  const second = up(at, "--leader-ttl", "10m");
   await until(async () => (await at.workspace.health()).alive.length === 2);
   first.child.kill("SIGINT");
   await leader(at, second.child.pid);

@@ -45,12 +45,19 @@ async function holds(at: Lab, call: Caller, rounds: number): Promise<Set<string>
         if (args[0] === "ls") expect(stdout, what).toContain(record.agent);
         continue;
       }
-      const { error } = stdout === "" ? JSON.parse(stderr) : JSON.parse(stdout);
+      // Node reads several files of the program at once: with the fewest it may not even come to load it.
+      if (most === first && stderr.startsWith("node:")) continue;
+      expect(stderr, what).not.toMatch(/^ {4}at /m);
+      const { error, ...report } = JSON.parse(stdout === "" ? stderr : stdout);
+      // A stop that could not look says so in its receipt.
+      if (args[0] === "stop" && error === undefined) {
+        expect(report, what).toMatchObject({ verified: false, left: [{ why: expect.stringContaining("no more") }] });
+        continue;
+      }
       // 1: the keeper was started, and could itself start nothing; the run is a failed launch then.
       expect(status === 1 ? [1, error.code] : [status, error.code], what).toEqual(
         status === 1 ? [1, "LAUNCH_FAILED"] : [5, "NO_RESOURCES"],
       );
-      expect(stderr, what).not.toMatch(/^ {4}at /m);
     }
     const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
     expect(report, `with ${most}`).toMatchObject({ verified: true, outcome: "stopped", left: [] });

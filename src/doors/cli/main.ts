@@ -109,16 +109,17 @@ async function dispatch(
     progress: (text) => showProgress(io, text),
     notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
+  const asked = validate(operation, input);
   let answer: unknown;
   try {
-    answer = await operation.run(context, validate(operation, input));
+    answer = await operation.run(context, asked);
   } catch (error) {
     if (!(alone && globals.workspace === undefined && isMissingWorkspace(error)) || globals.json) throw error;
     await out.write(welcome(bold));
     return 0;
   }
   showProgress(io, "");
-  const code = await print(operation, answer, { io, out, json: globals.json, color });
+  const code = await print(operation, answer, { io, out, asked, json: globals.json, color });
   for (const text of notices) tell(io, text);
   return code;
 }
@@ -133,6 +134,7 @@ function isMissingWorkspace(error: unknown): boolean {
 interface Printing {
   io: Io;
   out: Output;
+  asked: unknown;
   json: boolean;
   color: boolean;
 }
@@ -146,7 +148,7 @@ async function print(operation: Operation, answer: unknown, printing: Printing):
     if (out.gone.aborted) return code;
     last = data;
     await out.write(shown(operation, data, printing));
-    code = Math.max(code, operation.exitCode?.(data) ?? 0);
+    code = Math.max(code, operation.exitCode?.(data, printing.asked) ?? 0);
   }
   await out.flush();
   const next = json ? undefined : operation.next?.(last);
