@@ -49,7 +49,7 @@ export interface ReconcileOptions {
 }
 
 /** What a call spends at most on cleaning up after runs that it was not asked about; telling registry and views takes as long again. */
-const OTHERS_MS = 150;
+const OTHERS_MS = 100;
 const OTHERS_BYTES = 16 << 20;
 
 /** Every run that is not over, with its state read from disk and process table just now. */

@@ -17,6 +17,8 @@ import { LEADER } from "./term.ts";
 
 /** A crash is noticed at the next look. */
 const LOOK_MAX_MS = 250;
+/** Who leads only has to renew in time. */
+const LEADER_LOOK_MAX_MS = 1000;
 
 export interface LeaderOptions {
   ttlMs: number;
@@ -103,7 +105,8 @@ export class Leader {
         failing = true; // Once for a row of failures: the next look is soon.
       }
       await this.#tell();
-      await sleep(Math.min(LOOK_MAX_MS, ttlMs / 16), undefined, { signal }).catch(() => undefined);
+      const most = this.#lease.term === undefined ? LOOK_MAX_MS : LEADER_LOOK_MAX_MS;
+      await sleep(Math.min(most, ttlMs / 16), undefined, { signal }).catch(() => undefined);
     }
   }
 
