@@ -15,7 +15,7 @@ import { watchRounds } from "./watch-rounds.ts";
 
 const ROUND_MS = 1000;
 /** While no agent does anything. */
-const QUIET_ROUND_MS = 2000;
+const QUIET_ROUND_MS = 3000;
 const KEEP_HEALTH_ROUNDS = 30;
 
 export interface HouseOptions {

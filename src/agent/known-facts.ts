@@ -8,7 +8,7 @@ import { isInUse } from "../process/identity.ts";
 import { type Facts, livingKeeper, readFacts } from "./facts.ts";
 
 /** Read again after this time in any case: a pid may be a zombie's, or another process by now. */
-const TRUST_MS = 20_000;
+const TRUST_MS = 30_000;
 /** A folder that changed later may change again without its time telling. */
 const SETTLED_MS = 1000;
 
