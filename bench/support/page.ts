@@ -60,7 +60,9 @@ processes are taken by C programs (bench/load) and not by midwatch.
 | start, exit | \`workspace.run()\`, and an agent that writes down the moment of its exit; inotify tells when a fact is there | none; beside it what one write + fsync + rename + fsync costs on this disk |
 | nothing lost | a Node program that prints 4 MB and calls process.exit() | the same through a pipe with a slow and with a prompt reader |
 | take-over | 5 launchers start the runs and are killed with SIGKILL; 25 of 100 runs end while nobody looks; a fresh Node process lists | none |
-| idle | the keepers of 100 agents that print nothing, all their threads, by the scheduler's clock, after 35 s of silence | a \`tail -F\` for the two files of each agent, which looks once a second (\`---disable-inotify\`) |
+| idle | the keepers of 100 agents that print nothing and, by itself, the \`midwatch up\` beside them; all threads, by the scheduler's clock, after 35 s of silence | a \`tail -F\` for the two files of each agent, which looks once a second (\`---disable-inotify\`) |
+| unseen | the whole command \`ls\` in a workspace where 3,000 agents ended while nobody looked, each with a task of its own | \`find\` and \`cat\` of one fact of each agent |
+| search | the whole command \`search\` over 3,000 small logs of ended agents | \`rg -uu -F\` over the same workspace |
 | registry | 8 processes write to SQLite through the registry | the seeds' way: lock (mkdir), read the JSON of 100 agents, write a new file, fsync, rename, unlock |
 | stop | agents with 5 descendants (plain; own session, retitled; daemon by double fork; deaf to INT, TERM, HUP; own session, empty environment, deaf) among 1,000 bystanders and 20 innocents with the agents' ids in their command lines; grace 1 s | process group: TERM, grace, KILL. tree-kill 1.2.2 with SIGKILL. The seed: tmux kill-session, then up to three looks at \`ps aux\` for the id and a word, with sleeps of 0.5, 1 and 2 s, then SIGKILL |
 
