@@ -84,9 +84,12 @@ async function run(command, args, hint) {
   if (code !== 0) throw new Error(hint);
 }
 
+/** Where the package is called otherwise. */
+const PACKAGE_OF = { rg: "ripgrep" };
+
 /** Debian packages for those of these commands that are missing here. */
 export function missingPackages(commands) {
-  const missing = commands.filter((command) => !onPath(command));
+  const missing = commands.filter((command) => !onPath(command)).map((command) => PACKAGE_OF[command] ?? command);
   return missing.includes("gcc") ? [...missing, "libc6-dev"] : missing;
 }
 
@@ -118,13 +121,16 @@ function changedAt(path) {
   return statSync(at(path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
+/** The build reads none of these. */
+const TEST = /\.test\.ts$|^keeper\/test\//;
+
 /** The time of the newest file that the build reads. The `find` in ./midwatch asks the same question. */
 function sourcesChangedAt() {
   const inside = (folder) =>
     readdirSync(at(folder), { withFileTypes: true }).flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return inside(path);
-      return /\.(tsx?|css|html|svg|mjs|c|h)$|^Makefile$/.test(entry.name) ? [path] : [];
+      return /\.(tsx?|css|html|svg|mjs|c|h)$|^Makefile$/.test(entry.name) && !TEST.test(path) ? [path] : [];
     });
   const folders = ["src", "keeper", "kernel", "web"];
   const paths = ["package-lock.json", "scripts/build.mjs", ...folders.flatMap(inside)];

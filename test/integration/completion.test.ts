@@ -1,14 +1,13 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
 import { workspaceIn } from "../support/run.ts";
+import { CLI } from "../support/workspace.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/doors/cli/main.ts", import.meta.url));
 const has = (shell: string): boolean => spawnSync(shell, ["--version"]).error === undefined;
 
 async function scriptFor(shell: string): Promise<string> {
@@ -25,7 +24,7 @@ describe("shell completion", () => {
     const { agent } = await workspace.run({ argv: ["true"], name: "builder" });
     const file = await scriptFor("bash");
     // Completing asks the real program; what is then run is only told.
-    const setup = `midwatch() { if [ "$1" = __complete ]; then '${process.execPath}' '${MAIN}' "$@"; else echo "[ran" "$@]"; fi; }; source '${file}'; cd '${project}'; echo [ready]`;
+    const setup = `midwatch() { if [ "$1" = __complete ]; then '${process.execPath}' '${CLI}' "$@"; else echo "[ran" "$@]"; fi; }; source '${file}'; cd '${project}'; echo [ready]`;
     const shell = spawn("script", ["-qefc", "bash --norc --noprofile -i", "/dev/null"], {
       stdio: ["pipe", "pipe", "ignore"],
       env: { ...process.env, TERM: "dumb", INPUTRC: "/dev/null" },
@@ -46,9 +45,11 @@ describe("shell completion", () => {
     await type("exit\n", "exit");
   });
 
-  it.each(["bash", "zsh", "fish"])("the script for %s is one that the shell can read", async (shell) => {
-    const file = await scriptFor(shell);
-    if (!has(shell)) return console.log(`skipped: ${shell} is not installed`);
-    execFileSync(shell, ["-n", file], { timeout: patient(10_000) });
+  it.for(["bash", "zsh", "fish"])("the script for %s is one that the shell can read", async (shell, { skip }) => {
+    if (!has(shell)) {
+      console.warn(`SKIPPED: the completion for ${shell}: it is not installed.`);
+      return skip();
+    }
+    execFileSync(shell, ["-n", await scriptFor(shell)], { timeout: patient(10_000) });
   });
 });
