@@ -1,6 +1,10 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { patient } from "./test/support/patience.ts";
 import { Skips } from "./test/support/skips.ts";
+
+// Tests start many processes from the sources: what V8 made of them is kept.
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", ".cache", "midwatch", "compiled");
 
 const shared = {
   setupFiles: ["test/support/warnings.ts"],
@@ -10,9 +14,7 @@ const shared = {
 };
 /** Others must not load the machine while these measure time, memory or a disk, or take away what all need. */
 const ALONE = [
-  "clock",
   "cycles",
-  "database",
   "disk",
   "full-disk",
   "journal-full",
@@ -34,7 +36,7 @@ export default defineConfig({
     reporters: ["default", new Skips()],
     // Most tests wait for processes and disks: three at once also on a machine with two cores.
     maxWorkers: 3,
-    globalSetup: ["test/support/keeper.ts"],
+    globalSetup: ["test/support/build.ts"],
     projects: [
       {
         test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"] },

@@ -5,10 +5,10 @@ import { hasNats } from "../support/nats-program.ts";
 import { patient } from "../support/patience.ts";
 
 it.skipIf(!hasNats("current"))(
-  "R-003.11, R-003.15: a fleet under a minute of faults: nothing acknowledged is lost or there twice, no line of a deposed leader",
+  "R-003.11, R-003.15: a fleet under half a minute of faults: nothing acknowledged is lost or there twice, no line of a deposed leader",
   { timeout: patient(400_000) },
   async () => {
-    const { failures, figures } = await inProcess("fleetChaos", 60, 1);
+    const { failures, figures } = await inProcess("fleetChaos", 30, 1);
     console.log("faults of a fleet", figures);
     expect(failures).toEqual([]);
     expect(figures["lines of leaders"]).toBeGreaterThan(0);

@@ -11,7 +11,7 @@ import { lab } from "../support/lab.ts";
 import { output } from "../support/output.ts";
 import { patient } from "../support/patience.ts";
 import { mayMount, tmpfs } from "../support/tmpfs.ts";
-import { type Lab, lives, processesWith, supportFile, text, until } from "../support/workspace.ts";
+import { CLI, type Lab, lives, processesWith, supportFile, text, until } from "../support/workspace.ts";
 
 const TIERS: readonly Tier[] = ["auto", "subreaper"];
 const SEED = 5;
@@ -151,7 +151,7 @@ it("R-004.5: whoever asked for a stop is killed -9 at once: the keeper ends the 
   const at = lab();
   const record = await at.sh('trap "" INT TERM; echo ready; while :; do sleep 0.1; done');
   await until(() => statSync(record.log).size > 0);
-  const caller = at.node(supportFile("../../src/doors/cli/main.ts"), "stop", "--workspace", at.root, record.agent);
+  const caller = at.node(CLI, "stop", "--workspace", at.root, record.agent);
   await until(() => existsSync(join(at.runDir(record), "stop.json")));
   caller.kill("SIGKILL");
   const [over] = await at.workspace.wait([record.agent], { timeoutMs: patient(10_000) });

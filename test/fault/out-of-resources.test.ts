@@ -27,7 +27,7 @@ const withPrefix =
     return spawnSync(command, rest, {
       cwd: at.folder,
       encoding: "utf8",
-      timeout: patient(args[0] === "version" ? 5000 : 30_000),
+      timeout: patient(args[0] === "version" ? 2000 : 30_000),
       killSignal: "SIGKILL",
     });
   };

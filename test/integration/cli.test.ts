@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { globSync, readlinkSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../support/folder.ts";
 import { until, workspaceIn } from "../support/run.ts";
-
-const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+import { CLI, supportFile } from "../support/workspace.ts";
 
 /** What a process has open. */
 const filesOf = (pid: number | undefined): string[] =>
@@ -19,7 +17,7 @@ const filesOf = (pid: number | undefined): string[] =>
   });
 
 function midwatch(file: string, ...args: string[]) {
-  const child = spawn(process.execPath, [at(file), ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   let stderr = "";
   child.stderr.on("data", (data) => {
@@ -30,7 +28,7 @@ function midwatch(file: string, ...args: string[]) {
 
 describe("the command as a process", () => {
   it.each(["SIGINT", "SIGTERM"] as const)("ends at once on %s, as a shell expects it", async (signal) => {
-    const { child, closed, stderr } = midwatch("../support/endless-cli.ts", "endless");
+    const { child, closed, stderr } = midwatch(supportFile("endless-cli.ts"), "endless");
     await once(child.stdout, "data");
     child.stdout.resume();
     child.kill(signal);
@@ -41,7 +39,7 @@ describe("the command as a process", () => {
   it("Ctrl-C of a wait leaves the agent alone", async () => {
     const workspace = workspaceIn(folder());
     const { agent } = await workspace.run({ argv: ["sleep", "30"] });
-    const waiting = midwatch("../../src/doors/cli/main.ts", "wait", "--workspace", workspace.root, agent);
+    const waiting = midwatch(CLI, "wait", "--workspace", workspace.root, agent);
     await until(() => filesOf(waiting.child.pid).some((path) => path.startsWith(workspace.root)));
     waiting.child.kill("SIGINT");
     await waiting.closed;
@@ -49,14 +47,14 @@ describe("the command as a process", () => {
   });
 
   it("ends quietly when the reader of its output has gone", async () => {
-    const { child, closed, stderr } = midwatch("../support/endless-cli.ts", "endless");
+    const { child, closed, stderr } = midwatch(supportFile("endless-cli.ts"), "endless");
     await once(child.stdout, "data");
     child.stdout.destroy();
     expect([await closed, stderr()]).toEqual([[0, null], ""]);
   });
 
   it("exits with the code of the error", async () => {
-    const { child, closed, stderr } = midwatch("../../src/doors/cli/main.ts", "nothing-like-this");
+    const { child, closed, stderr } = midwatch(CLI, "nothing-like-this");
     child.stdout.resume();
     expect((await closed)[0]).toBe(2);
     expect(stderr()).toContain("[USAGE]");

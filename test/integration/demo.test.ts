@@ -1,18 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../support/folder.ts";
 import { processesOf } from "../support/left.ts";
 import { patient } from "../support/patience.ts";
-
-const MAIN = fileURLToPath(new URL("../../src/doors/cli/main.ts", import.meta.url));
+import { CLI } from "../support/workspace.ts";
 
 /** The demo in a temporary folder of the test's own, so that what it leaves there can be seen. */
 function startDemo(...args: string[]) {
   const place = folder();
-  const child = spawn(process.execPath, [MAIN, "demo", ...args], {
+  const child = spawn(process.execPath, [CLI, "demo", ...args], {
     env: { ...process.env, TMPDIR: place, DISPLAY: "" },
     stdio: ["ignore", "pipe", "inherit"],
   });

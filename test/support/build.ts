@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** Builds the keeper once, before the first test. */
+const READY = fileURLToPath(new URL("../../scripts/run.mjs", import.meta.url));
+
+/** Builds what is older than its sources, once, before the first test. */
 export default function setup(): void {
-  execFileSync("make", ["-s", "-C", fileURLToPath(new URL("../../keeper", import.meta.url))], { stdio: "inherit" });
+  execFileSync(process.execPath, [READY], { stdio: ["ignore", 2, 2] });
 }
