@@ -5,8 +5,7 @@
 import { type ErrorCode, toMidwatchError } from "../core/errors.ts";
 import { placeId } from "../journal/event.ts";
 import { audit } from "./audit.ts";
-import type { Context } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import type { Context, RunName } from "./context.ts";
 
 const OF_ALL: readonly ErrorCode[] = [
   ...(["NO_RESOURCES", "DISK_FULL", "NOT_WRITABLE"] as const),

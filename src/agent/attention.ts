@@ -1,7 +1,6 @@
 /** Who needs a person now, after a look at everybody who lives. Who does is decided in `core/attention`. */
-import { ATTENTION_KINDS, type AttentionKind } from "../core/attention.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { ENDED_PHASES } from "../core/types.ts";
+import { ATTENTION_KINDS, type AttentionKind, ENDED_PHASES } from "../core/types.ts";
 import type { Context } from "./context.ts";
 import { list } from "./list.ts";
 import { latestSummaries } from "./summaries.ts";

@@ -3,9 +3,8 @@ import { relative } from "node:path";
 import { formatSize } from "../core/size.ts";
 import type { CleanupFact, FileReport } from "../core/types.ts";
 import { type AuditEvent, audit } from "./audit.ts";
-import type { Context } from "./context.ts";
+import type { Context, RunName } from "./context.ts";
 import type { Facts } from "./facts.ts";
-import type { RunName } from "./launch.ts";
 import { phaseNow } from "./observe.ts";
 import { outcomeOf } from "./state.ts";
 

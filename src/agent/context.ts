@@ -3,13 +3,16 @@ import { statSync } from "node:fs";
 import type { Config } from "../core/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
+import type { IntentFact } from "../core/intent.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
 import type { Thresholds } from "../monitor/rules.ts";
 import { isTakenAway } from "../registry/connection.ts";
 import { Registry } from "../registry/registry.ts";
-import { rebuildFrom } from "./folders.ts";
+
+/** Which run of which agent of which task: what its folder and its files are found by. */
+export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
 
 /** Points of a launch, in order; tests stop a launcher at each of them. */
 export type LaunchStep = "reserved" | "folders" | "active" | "intent" | "answered";
@@ -74,12 +77,15 @@ const OPTIONS = { reader: { readOnly: true }, catchUp: { busyMs: CATCH_UP_MS } }
 /** Open connections, kept while the file is the same one: a deleted database is noticed and made again. */
 export class Registries {
   readonly #layout: Layout;
+  readonly #rebuild: (layout: Layout, registry: Registry) => unknown;
   readonly #open = new Map<Kind, { registry: Registry; ino: bigint | undefined }>();
 
   #writer: { busyMs?: number } = {};
 
-  constructor(layout: Layout) {
+  /** `rebuild` fills an empty registry from the folders. */
+  constructor(layout: Layout, rebuild: (layout: Layout, registry: Registry) => unknown) {
     this.#layout = layout;
+    this.#rebuild = rebuild;
   }
 
   /**
@@ -128,7 +134,7 @@ export class Registries {
           registry = Registry.open(":memory:");
           ino = undefined;
         }
-        rebuildFrom(this.#layout, registry);
+        this.#rebuild(this.#layout, registry);
       }
     } catch (error) {
       registry.close();

@@ -3,8 +3,7 @@ import { iso } from "../core/time.ts";
 import type { Tokens } from "../core/types.ts";
 import { type CostBy, type CostRecord, costBy } from "../monitor/cost.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
-import { type Context, withReader } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import { type Context, type RunName, withReader } from "./context.ts";
 import { readOpinionState } from "./opinion-state.ts";
 import { latestSummaries } from "./summaries.ts";
 

@@ -16,7 +16,7 @@ import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts
 import type { AgentRow, RunRow } from "../registry/registry.ts";
 import { audit } from "./audit.ts";
 import type { Composed } from "./compose.ts";
-import { type Context, catchUp, withWriter } from "./context.ts";
+import { type Context, catchUp, type RunName, withWriter } from "./context.ts";
 import { readFacts } from "./facts.ts";
 import { writeFirstMessage } from "./messages.ts";
 import { agentRow, runRow } from "./record.ts";
@@ -30,8 +30,6 @@ export interface Launched {
   /** Something a person should know of a run that was started all the same. */
   warning?: string | undefined;
 }
-
-export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
 
 export interface LaunchPlan extends Composed {
   /** Run 2 and later begin with the restart marker. */

@@ -18,10 +18,11 @@ import { type Context, withReader } from "./context.ts";
 import { KnownFacts } from "./known-facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { closeIdle } from "./messages.ts";
+import type { Observed } from "./observe.ts";
 import { emptyAged } from "./prune.ts";
 import { startWaiting } from "./queue.ts";
 import { Readings } from "./readings.ts";
-import { type Observed, reconcile } from "./reconcile.ts";
+import { reconcile } from "./reconcile.ts";
 import { type ProgressReport, TERMINAL } from "./report.ts";
 import { stop } from "./stop.ts";
 

@@ -18,15 +18,13 @@ import type { Driver } from "../drivers/driver.ts";
 import { Log } from "../log/log.ts";
 import type { Apart } from "./apart.ts";
 import { assertMate, callingAgent } from "./caller.ts";
-import { type Context, withReader } from "./context.ts";
+import { type Context, type RunName, withReader } from "./context.ts";
 import { type Facts, readFacts } from "./facts.ts";
 import { findDriver } from "./find-driver.ts";
-import type { RunName } from "./launch.ts";
 import { locate } from "./locate.ts";
 import { openAt } from "./log-path.ts";
-import { hasEnded } from "./observe.ts";
+import { hasEnded, type Observed } from "./observe.ts";
 import { Readings } from "./readings.ts";
-import type { Observed } from "./reconcile.ts";
 import { stat } from "./record.ts";
 import { wakeKeeper } from "./tell-keeper.ts";
 

@@ -1,7 +1,6 @@
 /** The log of one run, surely of that run: a restart moves files at any moment. */
 import { Log } from "../log/log.ts";
-import type { Context } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import type { Context, RunName } from "./context.ts";
 import { openAt } from "./log-path.ts";
 import { hasLater } from "./run-numbers.ts";
 

@@ -10,6 +10,7 @@ import { fenced } from "../journal/term.ts";
 import { thresholdsFrom } from "../monitor/thresholds.ts";
 import { AllOrigins } from "../sync/all-origins.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "./context.ts";
+import { rebuildFrom } from "./folders.ts";
 import { maskOutgoing } from "./sync.ts";
 
 export interface OpenOptions {
@@ -43,7 +44,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     config,
     env,
     cwd,
-    registries: new Registries(paths),
+    registries: new Registries(paths, rebuildFrom),
     drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
     headings: (file.value as { headings?: unknown } | undefined)?.headings,
     alerts: (file.value as { alerts?: unknown } | undefined)?.alerts,

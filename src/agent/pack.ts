@@ -15,8 +15,7 @@ import { Log } from "../log/log.ts";
 import { FileSource } from "../log/source.ts";
 import { verify } from "../log/verify.ts";
 import { leases } from "../process/keeper.ts";
-import type { ArchiveStep, Context } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import type { ArchiveStep, Context, RunName } from "./context.ts";
 import { logPath } from "./log-path.ts";
 import { stat } from "./record.ts";
 

@@ -2,6 +2,7 @@
  * Runs that wait for room. Such a run has everything but its keeper: an intent with `queued` and no claim. Whoever looks (the
  * loop, any `wait`) gives the oldest its turn; the registry counts, the keeper's claim decides.
  */
+
 import { toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { replaceInside } from "../disk/write-inside.ts";
@@ -9,7 +10,7 @@ import { compose } from "./compose.ts";
 import { type Context, catchUp, withWriter } from "./context.ts";
 import { findDriver } from "./find-driver.ts";
 import { giveUp, startRun, writeInput } from "./launch.ts";
-import type { Observed } from "./reconcile.ts";
+import type { Observed } from "./observe.ts";
 import { knownTask } from "./start.ts";
 import { LAUNCH_MS } from "./state.ts";
 

@@ -1,9 +1,8 @@
 /** What the streams of runs have told so far; each look reads on from where the last one ended. */
 import type { StreamReader, StreamResult } from "../drivers/driver.ts";
 import { Log } from "../log/log.ts";
-import type { Context } from "./context.ts";
+import type { Context, RunName } from "./context.ts";
 import { findDriver } from "./find-driver.ts";
-import type { RunName } from "./launch.ts";
 import { openAt } from "./log-path.ts";
 
 interface Reading {

@@ -16,24 +16,17 @@ import { scanMembers } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { adopt } from "./adopt.ts";
 import { cleanUp } from "./cleanup.ts";
-import { type Context, catchUp, withReader } from "./context.ts";
+import { type Context, catchUp, type RunName, withReader } from "./context.ts";
 import { type Facts, isHere, readFacts } from "./facts.ts";
 import type { KnownFacts } from "./known-facts.ts";
-import { giveUp, type RunName } from "./launch.ts";
-import { hasEnded } from "./observe.ts";
+import { giveUp } from "./launch.ts";
+import { hasEnded, type Observed } from "./observe.ts";
 import { agentRow, runRow, stat } from "./record.ts";
 import { isForgotten, remakeFacts } from "./remake.ts";
 import { undoWorktree } from "./retire-worktree.ts";
 import { isLaunchOverdue, isOverdue } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 import { writeView } from "./view.ts";
-
-export interface Observed extends RunName {
-  facts: Facts;
-  row: RunRow;
-  /** It has ended, and cleaning up after it was left to a later call. */
-  left: boolean;
-}
 
 export interface ReconcileOptions {
   /** Monotonic. */

@@ -1,10 +1,10 @@
 /** Rows and records of one run, made from its facts and its files. The registry stores what is computed here. */
 import { type Stats, statSync } from "node:fs";
-import { attentionOf, type Unsettled, type Watched } from "../core/attention.ts";
+import { attentionOf, type Watched } from "../core/attention.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { DeferredCall, ListRecord, Member, RunSummary } from "../core/types.ts";
+import type { DeferredCall, ListRecord, Member, RunSummary, Unsettled } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";

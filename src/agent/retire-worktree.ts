@@ -12,9 +12,8 @@ import type { WorktreeReport } from "../core/types.ts";
 import { removeFile, removeTree } from "../disk/inside.ts";
 import { git, gitText } from "../process/git.ts";
 import { processesIn } from "../process/identity.ts";
-import { type Context, withReader } from "./context.ts";
+import { type Context, type RunName, withReader } from "./context.ts";
 import { readFacts } from "./facts.ts";
-import type { RunName } from "./launch.ts";
 import { hasEnded } from "./observe.ts";
 import { assertWorktree, changesIn, sha256, withoutCopies, worktreeOf } from "./worktree.ts";
 

@@ -1,8 +1,7 @@
 /** The runs of an agent by number. There may be gaps: a number whose launch was given up before its intent is not used again. */
 import { existsSync, readdirSync } from "node:fs";
 import { throwIfExhausted } from "../core/errors.ts";
-import type { Context } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import type { Context, RunName } from "./context.ts";
 
 /** Of the folders that are there, ascending. */
 export function runNumbers({ layout }: Pick<Context, "layout">, { task, agent }: Omit<RunName, "run">): number[] {

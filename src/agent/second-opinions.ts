@@ -24,8 +24,7 @@ import {
   type Turn,
 } from "../opinion/model.ts";
 import { type Prompt, repairPrompt, SYSTEM, taskText, userPrompt } from "../opinion/prompt.ts";
-import type { Context } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import type { Context, RunName } from "./context.ts";
 import { Maskers } from "./maskers.ts";
 import { openRun } from "./open-run.ts";
 import { changeOpinionState, claimed, isDue, type OpinionState, readOpinionState } from "./opinion-state.ts";

@@ -1,11 +1,12 @@
 /** Whether runs that have been silent for a while do anything: two looks at their processes, some time apart. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { monoMs } from "../core/time.ts";
 import type { Facts as JudgedFacts } from "../monitor/judge.ts";
 import type { Thresholds } from "../monitor/rules.ts";
 import { type TreeUse, treeUse } from "../process/tree-use.ts";
 import { isHere } from "./facts.ts";
-import type { Observed } from "./reconcile.ts";
+import type { Observed } from "./observe.ts";
 
 /** Below this a look is not worth its price, unless somebody set a rule that needs it. */
 const SILENT_MS = 20_000;

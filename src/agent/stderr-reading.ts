@@ -1,10 +1,11 @@
 /** What a CLI tells on its stderr alone, such as retries that its stream leaves out. Bounded: of much that is new only the end is read. */
+
 import { statSync } from "node:fs";
 import type { Driver, TroubleActivity } from "../drivers/index.ts";
 import { Log } from "../log/log.ts";
 import type { Context } from "./context.ts";
 import { logPath } from "./log-path.ts";
-import type { Observed } from "./reconcile.ts";
+import type { Observed } from "./observe.ts";
 
 const MOST_BYTES = 64 << 10;
 

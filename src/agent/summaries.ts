@@ -7,7 +7,8 @@ import type { AgentSummary } from "../monitor/summary.ts";
 import type { CursorRow, Listed } from "../registry/registry.ts";
 import { type Context, withReader, withWriter } from "./context.ts";
 import { readFacts } from "./facts.ts";
-import { type Observed, reconcile } from "./reconcile.ts";
+import type { Observed } from "./observe.ts";
+import { reconcile } from "./reconcile.ts";
 import { runRow } from "./record.ts";
 import { Watch } from "./watch.ts";
 

@@ -1,4 +1,5 @@
 /** Every file and folder that midwatch keeps for an agent, present or not. */
+
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -18,7 +19,7 @@ import type { CleanupFact, FileKind, TrackedFile } from "../core/types.ts";
 import { errno } from "../disk/fault.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
-import type { RunName } from "./launch.ts";
+import type { RunName } from "./context.ts";
 import { logPath } from "./log-path.ts";
 
 /** A file above this size is hashed when it is archived. */

@@ -6,8 +6,7 @@ import { Journal } from "../journal/journal.ts";
 import { knownHighest } from "../journal/snapshot.ts";
 import type { LogRecord } from "../log/record.ts";
 import { type AuditEvent, audit } from "./audit.ts";
-import type { Context } from "./context.ts";
-import type { RunName } from "./launch.ts";
+import type { Context, RunName } from "./context.ts";
 
 const TEXT_MAX = 20_000;
 /** Of a run that says more, the last ones. */

@@ -1,4 +1,5 @@
 /** When the watch looks: at an agent that begins or prints within a second of it, at all of them each `watch_poll`. */
+
 import { type FSWatcher, watch } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentId, isAgentId } from "../core/ids.ts";
@@ -6,7 +7,7 @@ import { ENDED_PHASES } from "../core/types.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import type { AgentSummary } from "../monitor/summary.ts";
 import { type Context, withReader } from "./context.ts";
-import type { Observed } from "./reconcile.ts";
+import type { Observed } from "./observe.ts";
 import { SecondOpinions } from "./second-opinions.ts";
 import { Watch } from "./watch.ts";
 

@@ -15,9 +15,8 @@ import { assertInside, copyFile, makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, readText, replace } from "../disk/replace.ts";
 import { git, gitText } from "../process/git.ts";
 import { runShell } from "../process/shell.ts";
-import { type Context, catchUp } from "./context.ts";
+import { type Context, catchUp, type RunName } from "./context.ts";
 import { makeGitFolders } from "./git-folders.ts";
-import type { RunName } from "./launch.ts";
 
 /** The repository round a folder, as `--worktree` needs it. */
 export interface Repository {

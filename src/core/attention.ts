@@ -2,46 +2,8 @@
  * Who needs a person, why, and what to type next. The one place that decides it: `midwatch` alone, `ls`, `show`, MCP, HTTP and the
  * page all show what this says. Pure. It never changes what a run is: `outcome` stays what the CLI said.
  */
-import type { Permission } from "./intent.ts";
 import { aboutFor, standingWords } from "./state-words.ts";
-import type { ListRecord, Verdict } from "./types.ts";
-
-/** In the order in which they matter: what nobody looks after comes before what can wait. */
-export const ATTENTION_KINDS = [
-  "lost",
-  "stuck",
-  "held",
-  "asks",
-  "blocked",
-  "off_track",
-  "launch_failed",
-  "failed",
-  "denied",
-  "gave_up",
-  "limit",
-] as const;
-
-export type AttentionKind = (typeof ATTENTION_KINDS)[number];
-
-export interface Attention {
-  kind: AttentionKind;
-  /** In one sentence or two, with a full stop. */
-  why: string;
-  /** The next useful command; it works as it stands. */
-  next: string;
-}
-
-/** What an ended run left to a person, as its driver read it; null where there is nothing of it. */
-export interface Unsettled {
-  /** The question that its last words ask. */
-  asks: string | null;
-  /** The tool call that it ended on, for a person to decide. */
-  deferred: string | null;
-  /** Tool calls that were not permitted: how many, the first of them, and what the run was permitted. */
-  denied: { count: number; tool: string; call: string; permission: Permission } | null;
-  /** So many tool calls, and every one of them failed. */
-  failures: number | null;
-}
+import type { Attention, ListRecord, Unsettled, Verdict } from "./types.ts";
 
 /** What the watch says of a run that lives. */
 export interface Watched {

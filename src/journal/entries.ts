@@ -1,6 +1,7 @@
 /** What a stretch of events.log holds, line by line: events, and what is none. The same bytes always give the same entries. */
+
 import { forward, type Line } from "../log/lines.ts";
-import { isBlank } from "../log/record.ts";
+import { isBlank } from "../log/scanner.ts";
 import type { Source } from "../log/source.ts";
 import { type JournalEvent, readEvent } from "./event.ts";
 

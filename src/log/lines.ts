@@ -1,6 +1,5 @@
 /** Lines of a source, forwards and backwards, in bounded memory: no line is ever held beyond 16 MiB. */
-import { isBlank } from "./record.ts";
-import { giveBack, makeScanner, NEWLINE } from "./scanner.ts";
+import { giveBack, isBlank, makeScanner, NEWLINE } from "./scanner.ts";
 import type { Source } from "./source.ts";
 
 export const LINE_MAX: number = 16 << 20;

@@ -6,8 +6,8 @@ import type { Steps } from "../core/progress.ts";
 import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
 import { backward, forward, LINE_MAX, type Line, recordsStart, tailStart, wholeEnd } from "./lines.ts";
-import { isBlank, type LogRecord, type RecordOptions, toRecord } from "./record.ts";
-import { withScanner } from "./scanner.ts";
+import { type LogRecord, type RecordOptions, toRecord } from "./record.ts";
+import { isBlank, withScanner } from "./scanner.ts";
 import { FileSource, type Source } from "./source.ts";
 
 export interface Place {

@@ -1,5 +1,6 @@
 /** A line of a log as a record (docs/formats.md): JSON where it is JSON, text where it is UTF-8, base64 otherwise. Nothing throws. */
 import type { Line } from "./lines.ts";
+import { isBlank } from "./scanner.ts";
 
 export interface LogRecord {
   /** Counts lines from 1, empty ones too; null in a large file without an index, where nobody has counted. */
@@ -75,12 +76,6 @@ export function toRecord(
   }
   if (line.truncated) text ??= lenient.decode(line.bytes);
   return text === undefined ? { ...base, b64: line.bytes.toString("base64"), ...flags } : { ...base, text, ...flags };
-}
-
-/** A line of nothing but white space (an empty one, or the CR of an empty CRLF line) gives no record. */
-export function isBlank(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (byte !== 13 && byte !== 32 && byte !== 9) return false;
-  return true;
 }
 
 function firstCodePoints(bytes: Buffer): string {

@@ -4,9 +4,14 @@
  */
 import { crc32c } from "./crc32c.ts";
 import { alignedBuffer, type Kernel, makeKernel } from "./kernel.ts";
-import { isBlank } from "./record.ts";
 
 export const NEWLINE = 10;
+
+/** A line of nothing but white space (an empty one, or the CR of an empty CRLF line) gives no record. */
+export function isBlank(bytes: Uint8Array): boolean {
+  for (const byte of bytes) if (byte !== 13 && byte !== 32 && byte !== 9) return false;
+  return true;
+}
 
 export interface Scanner {
   readonly bytes: Buffer;

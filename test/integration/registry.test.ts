@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Registries } from "../../src/agent/context.ts";
+import { rebuildFrom } from "../../src/agent/folders.ts";
 import { MidwatchError } from "../../src/core/errors.ts";
 import { newTaskId } from "../../src/core/ids.ts";
 import { iso } from "../../src/core/time.ts";
@@ -103,7 +104,7 @@ describe("a process that stands still in a write transaction", () => {
 });
 
 it("R-004.8: a reader whose database is taken away looks again; a writer, which cannot know how far it came, says so", () => {
-  const registries = new Registries(layout(lab().root));
+  const registries = new Registries(layout(lab().root), rebuildFrom);
   const cause = Object.assign(new Error("disk I/O error"), { errcode: 10 });
   let looks = 0;
   const taken = (): number => {

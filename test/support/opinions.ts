@@ -2,6 +2,7 @@
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Registries } from "../../src/agent/context.ts";
+import { rebuildFrom } from "../../src/agent/folders.ts";
 import type { OpinionState } from "../../src/agent/opinion-state.ts";
 import { SecondOpinions } from "../../src/agent/second-opinions.ts";
 import { Watch } from "../../src/agent/watch.ts";
@@ -35,7 +36,7 @@ export function asking(
     config: loadConfig({ file: { llm: { provider: "anthropic", base_url: url, every: 0, ...llm } } }),
     env: { ...process.env, ANTHROPIC_API_KEY: KEY },
     cwd: made.folder,
-    registries: new Registries(paths),
+    registries: new Registries(paths, rebuildFrom),
     thresholds: {},
     engine,
     own: engine,

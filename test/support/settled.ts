@@ -2,6 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { type Context, Registries } from "../../src/agent/context.ts";
+import { rebuildFrom } from "../../src/agent/folders.ts";
 import { reconcile } from "../../src/agent/reconcile.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { monoMs } from "../../src/core/time.ts";
@@ -12,7 +13,7 @@ import type { Lab } from "./workspace.ts";
 /** What a process sees 11 s from now, when the time for a launch is over. */
 export async function lookLater(at: Lab, times = 1): Promise<void> {
   const paths = layout(at.root);
-  const registries = new Registries(paths);
+  const registries = new Registries(paths, rebuildFrom);
   const engine = new EmbeddedEngine(paths);
   const context: Context = {
     layout: paths,

@@ -3,6 +3,7 @@
  * rules of its own: fields, checks and answers come from the operation. Lists and streams are bounded; what is endless is
  * for the WebSocket.
  */
+
 import type { Context as Hono } from "hono";
 import type { z } from "zod";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
@@ -11,8 +12,8 @@ import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
 import { fieldsOf } from "../cli/flags.ts";
 import { Notices } from "../notices.ts";
-import type { Door } from "./app.ts";
 import type { Who } from "./auth.ts";
+import type { Door } from "./door.ts";
 
 /** By path: `jsonl/tail` is the operation `jsonl tail`. */
 export const SERVED: ReadonlyMap<string, Operation> = new Map(

@@ -3,30 +3,10 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
-import type { Workspace } from "../../fleet.ts";
-import type { Change } from "../../operations/operation.ts";
-import type { McpOverHttp } from "../mcp/http.ts";
 import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
-import type { Auth, Who } from "./auth.ts";
-import type { FleetFeed } from "./fleet-feed.ts";
-import type { Limits } from "./limits.ts";
+import type { Who } from "./auth.ts";
+import type { Door } from "./door.ts";
 import { openapi } from "./openapi.ts";
-import type { Asset } from "./static.ts";
-
-/** What all parts of the door share. */
-export interface Door {
-  workspace: Workspace;
-  auth: Auth;
-  fleet: FleetFeed;
-  limits: Limits;
-  assets: ReadonlyMap<string, Asset>;
-  cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
-  url: string;
-  mcp: McpOverHttp;
-  /** Somebody changed something through this door: what is kept of the fleet is old. */
-  changed(change: Change): void;
-}
 
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

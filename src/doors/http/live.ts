@@ -2,12 +2,13 @@
  * The WebSocket: many subscriptions on one connection. At most one message is on its way to a client; the next is made when that has
  * left, so a client that does not read costs one message and no more, however busy the agents are.
  */
+
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
-import type { Door } from "./app.ts";
 import type { Headers } from "./auth.ts";
+import type { Door } from "./door.ts";
 import { LogFeeds } from "./log-feed.ts";
 import { type Fields, type Subscription, subscribe } from "./subscriptions.ts";
 

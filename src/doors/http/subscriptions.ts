@@ -2,11 +2,12 @@
  * What a client can follow. A subscription is a place and a way to take the next message from there; it holds no data. `take` gives
  * one message, or undefined when there is nothing new: `wake` is called when there may be.
  */
+
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { Stored } from "../../fleet.ts";
-import type { Door } from "./app.ts";
+import type { Door } from "./door.ts";
 import type { LogFeed, LogFeeds, LogPlace } from "./log-feed.ts";
 
 /** The fields of one message, without the braces. Those that go to many are bytes: they are neither copied nor encoded again. */

@@ -1,8 +1,7 @@
 /** What several tools answer, in the field names that callers of MCP know. */
 import { z } from "zod";
-import { ATTENTION_KINDS, type Attention } from "../../core/attention.ts";
 import { MidwatchError } from "../../core/errors.ts";
-import type { ListRecord, ShowRecord } from "../../core/types.ts";
+import { ATTENTION_KINDS, type Attention, type ListRecord, type ShowRecord } from "../../core/types.ts";
 import { show } from "../../operations/show.ts";
 import type { Call, Guidance } from "./tool.ts";
 

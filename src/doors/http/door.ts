@@ -1,0 +1,22 @@
+/** What all parts of the HTTP door share. */
+import type { Workspace } from "../../fleet.ts";
+import type { Change } from "../../operations/operation.ts";
+import type { McpOverHttp } from "../mcp/http.ts";
+import type { Auth } from "./auth.ts";
+import type { FleetFeed } from "./fleet-feed.ts";
+import type { Limits } from "./limits.ts";
+import type { Asset } from "./static.ts";
+
+export interface Door {
+  workspace: Workspace;
+  auth: Auth;
+  fleet: FleetFeed;
+  limits: Limits;
+  assets: ReadonlyMap<string, Asset>;
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  url: string;
+  mcp: McpOverHttp;
+  /** Somebody changed something through this door: what is kept of the fleet is old. */
+  changed(change: Change): void;
+}
