@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { layout } from "../src/disk/layout.ts";
 import { EmbeddedLog } from "../src/journal/embedded.ts";
 import { type JournalEvent, makeEvent } from "../src/journal/event.ts";
-import { headingsOf } from "../src/journal/render.ts";
-import { takeSnapshot } from "../src/journal/snapshot.ts";
+import { headingsOf } from "../src/journal/snapshot/render.ts";
+import { takeSnapshot } from "../src/journal/snapshot/snapshot.ts";
 import { digits, interleave, median, ms, times } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 

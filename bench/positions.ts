@@ -19,13 +19,13 @@ import {
 import { join } from "node:path";
 import { parseAgentId, parseTaskId } from "../src/core/ids.ts";
 import { driverNamed } from "../src/drivers/index.ts";
+import type { Facts } from "../src/judge/judge.ts";
 import { Log } from "../src/log/log.ts";
-import { readNewLines } from "../src/monitor/file-reader.ts";
-import { HeldFiles } from "../src/monitor/held-files.ts";
-import type { Facts } from "../src/monitor/judge.ts";
-import { RunReading } from "../src/monitor/run-reading.ts";
-import { makeSummary } from "../src/monitor/summary.ts";
 import { type CursorRow, Registry } from "../src/registry/registry.ts";
+import { readNewLines } from "../src/watch/file-reader.ts";
+import { HeldFiles } from "../src/watch/held-files.ts";
+import { RunReading } from "../src/watch/run-reading.ts";
+import { makeSummary } from "../src/watch/summary.ts";
 import { both, digits, median, times } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 

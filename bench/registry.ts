@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../src/core/config.ts";
+import { loadConfig } from "../src/core/config/config.ts";
 import { Registry } from "../src/registry/registry.ts";
 import { best, digits, interleave, median, times } from "./support/figures.ts";
 import { ended } from "./support/process.ts";

@@ -34,7 +34,7 @@ run("asc", "--config", "kernel/asconfig.json", "--outFile", "dist/kernel.wasm.ne
 renameSync("dist/kernel.wasm.new", "dist/kernel.wasm");
 run("vite", "build", "--config", "web/vite.config.mjs");
 
-// Optional peers, installed by those who want them (src/opinion/model.ts, src/nats/client.ts).
+// Optional peers, installed by those who want them (src/watch/opinion/model.ts, src/nats/client.ts).
 const external = ["ai", /^@ai-sdk\//, /^@nats-io\//];
 // Pieces, not one file: a command reads only what it needs. Their names change with their content, so a process that runs keeps finding
 // its own; those of builds of other days are taken away.

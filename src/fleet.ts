@@ -1,79 +1,20 @@
 /** The composition root: one object over one workspace. Every door and the library do everything through it. */
+export type { AgentSummary } from "./core/summary.ts";
+
 import { resolve } from "node:path";
-import { activities } from "./agent/activities.ts";
-import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./agent/alerts.ts";
-import { type Archived, archive, restore } from "./agent/archive.ts";
-import { type Needs, needs } from "./agent/attention.ts";
-import { audit } from "./agent/audit.ts";
-import { agentByCapability, assertAbove, assertPerson, callingAgent } from "./agent/caller.ts";
-import { type CheckpointRecord, checkpoint } from "./agent/checkpoint.ts";
-import { type Caller, type Context, catchUp, withReader, withWriter } from "./agent/context.ts";
-import { costOf } from "./agent/cost.ts";
-import { findDriver } from "./agent/find-driver.ts";
-import { rebuildFrom } from "./agent/folders.ts";
-import { type HouseOptions, type HouseRecord, keepHouse } from "./agent/house.ts";
-import {
-  announcedServer,
-  announceServer,
-  httpToken,
-  loginLink,
-  type ServerFact,
-  withdrawServer,
-} from "./agent/http-files.ts";
-import { answerFleet, hostName, hubSettings, type JoinCall } from "./agent/join.ts";
-import {
-  initScripts,
-  logEvent,
-  type NewEvent,
-  readEvents,
-  snapshot,
-  snapshotRounds,
-  watchSnapshot,
-} from "./agent/journal.ts";
-import { type ListOptions, list, show } from "./agent/list.ts";
-import { locate, resolveId } from "./agent/locate.ts";
-import { logOf, verifyLog } from "./agent/log-of.ts";
-import { Loop } from "./agent/loop.ts";
-import { Maskers } from "./agent/maskers.ts";
-import { closeInput, messagesOf, sendMessage } from "./agent/messages.ts";
-import { Metrics } from "./agent/metrics.ts";
-import { type OpenOptions, open } from "./agent/open.ts";
-import { type Glance, glance, type Page, type PageOptions, readPage } from "./agent/page.ts";
-import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./agent/prune.ts";
-import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./agent/read.ts";
-import { Readings } from "./agent/readings.ts";
-import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./agent/reap.ts";
-import { reconcile } from "./agent/reconcile.ts";
-import {
-  type FindingReport,
-  type Peers,
-  type ProgressReport,
-  type Reports,
-  recentReports,
-  reportFinding,
-  reportProgress,
-} from "./agent/report.ts";
-import { type RestartOptions, restart } from "./agent/restart.ts";
-import { type RunRecord, runRecord } from "./agent/run-record.ts";
-import { type SearchHit, type SearchOptions, searchLogs } from "./agent/search.ts";
-import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./agent/start.ts";
-import { type StopOptions, stop } from "./agent/stop.ts";
-import { latestSummaries, type Positions, positions, readFile } from "./agent/summaries.ts";
-import { statusOf, sync, watchSync, withSync } from "./agent/sync.ts";
-import { initSync } from "./agent/sync-init.ts";
-import { readTimeline, type Timeline } from "./agent/timeline.ts";
-import { delivered, type WaitOptions, wait } from "./agent/wait.ts";
-import { Watch } from "./agent/watch.ts";
-import { watchRounds } from "./agent/watch-rounds.ts";
-import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./agent/worktree-diff.ts";
 import type { RouteStatus } from "./alert/state.ts";
-import { type Config, type ConfigInput, loadConfig } from "./core/config.ts";
+import { type Config, type ConfigInput, loadConfig } from "./core/config/config.ts";
 import { MidwatchError } from "./core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId, type TaskId } from "./core/ids.ts";
 import type { TaskFact } from "./core/intent.ts";
 import type { Progress } from "./core/progress.ts";
+import type { AgentSummary } from "./core/summary.ts";
 import type { ListRecord, Message, Report, ShowRecord } from "./core/types.ts";
 import type { Activity } from "./drivers/index.ts";
+import { rebuildFrom } from "./facts/folders.ts";
+import { locate, resolveId } from "./facts/locate.ts";
+import { type Archived, archive, restore } from "./files/archive.ts";
+import { type PruneOptions, type PruneRecord, prune, undoPrune } from "./files/prune.ts";
 import { checkpointFile } from "./journal/checkpoint.ts";
 import { type ConsumeOptions, consume } from "./journal/consume.ts";
 import type { Cursor, Stored } from "./journal/engine.ts";
@@ -82,44 +23,104 @@ import type { HealthRecord } from "./journal/health.ts";
 import type { EventsOptions } from "./journal/journal.ts";
 import { type Leadership, leadership, watchLeadership } from "./journal/leader.ts";
 import { resumeAll } from "./journal/pause.ts";
-import type { SnapshotReport } from "./journal/project.ts";
+import type { SnapshotReport } from "./journal/snapshot/project.ts";
 import { mergeByTime } from "./log/merge.ts";
 import type { LogRecord } from "./log/record.ts";
 import type { Verified } from "./log/verify.ts";
-import type { CostBy, CostRecord } from "./monitor/cost.ts";
-import type { Batch } from "./monitor/file-reader.ts";
-import { HeldFiles } from "./monitor/held-files.ts";
-import type { AgentSummary } from "./monitor/summary.ts";
+import { type CheckpointRecord, checkpoint } from "./messages/checkpoint.ts";
+import {
+  initScripts,
+  logEvent,
+  type NewEvent,
+  readEvents,
+  snapshot,
+  snapshotRounds,
+  watchSnapshot,
+} from "./messages/journal.ts";
+import { closeInput, messagesOf, sendMessage } from "./messages/messages.ts";
+import {
+  type FindingReport,
+  type Peers,
+  type ProgressReport,
+  type Reports,
+  recentReports,
+  reportFinding,
+  reportProgress,
+} from "./messages/report.ts";
 import type { Question } from "./nats/ask.ts";
 import { FleetLink } from "./nats/link.ts";
+import { type OpenOptions, open } from "./open.ts";
 import { openWindow, type Window } from "./process/window.ts";
+import { type ListOptions, list, show } from "./run/list.ts";
+import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "./run/reap.ts";
+import { reconcile } from "./run/reconcile.ts";
+import { type RestartOptions, restart } from "./run/restart.ts";
+import { type RunRecord, runRecord } from "./run/run-record.ts";
+import { putTask, type StartOptions, start, type TaskOptions, taskFact } from "./run/start.ts";
+import { type StopOptions, stop } from "./run/stop.ts";
+import { delivered, type WaitOptions, wait } from "./run/wait.ts";
+import { activities } from "./stream/activities.ts";
+import { logOf, verifyLog } from "./stream/log-of.ts";
+import { Maskers } from "./stream/maskers.ts";
+import { type Glance, glance, type Page, type PageOptions, readPage } from "./stream/page.ts";
+import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "./stream/read.ts";
+import { Readings } from "./stream/readings.ts";
+import { type SearchHit, type SearchOptions, searchLogs } from "./stream/search.ts";
+import { readTimeline, type Timeline } from "./stream/timeline.ts";
 import type { SyncStatus } from "./sync/state.ts";
+import { type AlertHealth, type AlertTest, alertStatus, checkAlerts, healthOf, testAlert } from "./up/alerts.ts";
+import { type HouseOptions, type HouseRecord, keepHouse } from "./up/house.ts";
+import { answerFleet, hostName, hubSettings, type JoinCall } from "./up/join.ts";
+import { Loop } from "./up/loop.ts";
+import { Metrics } from "./up/metrics.ts";
+import { statusOf, sync, watchSync, withSync } from "./up/sync.ts";
+import { initSync } from "./up/sync-init.ts";
+import { type Needs, needs } from "./watch/attention.ts";
+import type { CostBy, CostRecord } from "./watch/cost.ts";
+import { costOf } from "./watch/cost-of.ts";
+import type { Batch } from "./watch/file-reader.ts";
+import { HeldFiles } from "./watch/held-files.ts";
+import { latestSummaries, type Positions, positions, readFile } from "./watch/summaries.ts";
+import { Watch } from "./watch/watch.ts";
+import { watchRounds } from "./watch/watch-rounds.ts";
+import { audit } from "./workspace/audit.ts";
+import { agentByCapability, assertAbove, assertPerson, callingAgent } from "./workspace/caller.ts";
+import { type Caller, type Context, catchUp, withReader, withWriter } from "./workspace/context.ts";
+import { findDriver } from "./workspace/find-driver.ts";
+import {
+  announcedServer,
+  announceServer,
+  httpToken,
+  loginLink,
+  type ServerFact,
+  withdrawServer,
+} from "./workspace/http-files.ts";
+import { type DiffOptions, diffWorktree, type WorktreeDiff } from "./worktree/worktree-diff.ts";
 
-export type { Archived } from "./agent/archive.ts";
-export { checkRun } from "./agent/check-run.ts";
-export type { CheckpointRecord } from "./agent/checkpoint.ts";
-export type { Caller } from "./agent/context.ts";
-export type { HouseOptions, HouseRecord } from "./agent/house.ts";
-export type { ServerFact } from "./agent/http-files.ts";
-export type { OpenOptions } from "./agent/open.ts";
-export type { Glance, Page } from "./agent/page.ts";
-export type { PruneOptions, PruneRecord } from "./agent/prune.ts";
-export type { LogItem, LogOptions } from "./agent/read.ts";
-export type { FailureRecord, ReapOptions, ReapRecord } from "./agent/reap.ts";
-export type { RunRecord } from "./agent/run-record.ts";
-export { readShipped } from "./agent/ship-logs.ts";
-export type { WaitOptions } from "./agent/wait.ts";
 export type { Activity } from "./drivers/index.ts";
+export type { Archived } from "./files/archive.ts";
+export type { PruneOptions, PruneRecord } from "./files/prune.ts";
 export type { Stored } from "./journal/engine.ts";
 export type { JournalEvent } from "./journal/event.ts";
 export type { HealthRecord } from "./journal/health.ts";
 export type { Leadership } from "./journal/leader.ts";
 export type { LogRecord } from "./log/record.ts";
-export type { AgentSummary } from "./monitor/summary.ts";
+export type { CheckpointRecord } from "./messages/checkpoint.ts";
 export type { Question } from "./nats/ask.ts";
 export { type HostRecord, place, type Wish } from "./nats/host.ts";
 export type { FleetLink, FleetRecord } from "./nats/link.ts";
+export type { OpenOptions } from "./open.ts";
+export { checkRun } from "./run/check-run.ts";
+export type { FailureRecord, ReapOptions, ReapRecord } from "./run/reap.ts";
+export type { RunRecord } from "./run/run-record.ts";
+export type { WaitOptions } from "./run/wait.ts";
+export type { Glance, Page } from "./stream/page.ts";
+export type { LogItem, LogOptions } from "./stream/read.ts";
 export type { SyncStatus } from "./sync/state.ts";
+export type { HouseOptions, HouseRecord } from "./up/house.ts";
+export { readShipped } from "./up/ship-logs.ts";
+export type { Caller } from "./workspace/context.ts";
+export type { ServerFact } from "./workspace/http-files.ts";
 
 export interface Followed {
   agent: AgentId;

@@ -1,6 +1,5 @@
 /** The library: `import { openWorkspace } from "midwatch"`. */
-export type { StartOptions } from "./agent/start.ts";
-export type { StopOptions } from "./agent/stop.ts";
+
 export { type ErrorCode, MidwatchError } from "./core/errors.ts";
 export type { TaskFact } from "./core/intent.ts";
 export type {
@@ -33,3 +32,5 @@ export {
 export type { Engine } from "./journal/engine.ts";
 export { Leader, type LeaderOptions } from "./journal/leader.ts";
 export { NatsEngine, type NatsEngineOptions } from "./nats/engine.ts";
+export type { StartOptions } from "./run/start.ts";
+export type { StopOptions } from "./run/stop.ts";

@@ -2,7 +2,7 @@
 // did: for each of its agents the last value written, or the number of rows inserted.
 import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmdirSync, writeSync } from "node:fs";
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/core/config/config.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import type { Done, Order } from "../registry.ts";
 import { agentRow, runRow } from "../support/rows.ts";

@@ -1,6 +1,7 @@
 /** What our judge says of a run, asked after every step as the watch asks it. */
-import { type Facts, Judge, type Judgement, type Level } from "../../src/monitor/judge.ts";
-import type { RuleName } from "../../src/monitor/rules.ts";
+import type { Level } from "../../src/core/summary.ts";
+import { type Facts, Judge, type Judgement } from "../../src/judge/judge.ts";
+import type { RuleName } from "../../src/judge/rules.ts";
 import { momentsOf, type Run } from "./runs.ts";
 
 export interface Judged {

@@ -2,7 +2,7 @@
  * The loop rules of other programs as they ship, written anew from their published thresholds. A failing step counts as an error
  * event for all of them, by the same reading as ours.
  */
-import type { Step } from "../../src/monitor/steps.ts";
+import type { Step } from "../../src/judge/steps.ts";
 import { momentsOf, type Run } from "./runs.ts";
 import { stepsOf } from "./steps-of.ts";
 

@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { RULES } from "../../src/monitor/rules.ts";
+import { RULES } from "../../src/judge/rules.ts";
 import { type Groups, groupsOf } from "./groups.ts";
 import { leaveOut } from "./leave-out.ts";
 import { offTaskTable } from "./off-task.ts";

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { Moment } from "../../src/monitor/judge.ts";
+import type { Moment } from "../../src/judge/judge.ts";
 
 interface RunStep {
   i: number;

@@ -1,7 +1,7 @@
 /** The steps of a run as the judge sees them; null where a step was only a message. */
-import type { Moment } from "../../src/monitor/judge.ts";
-import { type Step, Steps } from "../../src/monitor/steps.ts";
-import { Stuck } from "../../src/monitor/stuck.ts";
+import type { Moment } from "../../src/judge/judge.ts";
+import { type Step, Steps } from "../../src/judge/steps.ts";
+import { Stuck } from "../../src/judge/stuck.ts";
 
 export function stepsOf(moments: readonly (readonly Moment[])[]): (Step | null)[] {
   const steps = new Steps();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { attentionOf, type Known, type Watched } from "./attention.ts";
+import { ATTENTION_KINDS, type Unsettled } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
-import { ATTENTION_KINDS, type Unsettled } from "./types.ts";
 
 const NOW = Date.parse("2026-11-15T19:20:00Z");
 const run = (more: Partial<Known> = {}): Known => ({

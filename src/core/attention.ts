@@ -2,8 +2,10 @@
  * Who needs a person, why, and what to type next. The one place that decides it: `midwatch` alone, `ls`, `show`, MCP, HTTP and the
  * page all show what this says. Pure. It never changes what a run is: `outcome` stays what the CLI said.
  */
+
+import type { Attention, Unsettled } from "./attention-record.ts";
 import { aboutFor, standingWords } from "./state-words.ts";
-import type { Attention, ListRecord, Unsettled, Verdict } from "./types.ts";
+import type { ListRecord, Verdict } from "./types.ts";
 
 /** What the watch says of a run that lives. */
 export interface Watched {

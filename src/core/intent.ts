@@ -1,5 +1,5 @@
 /** What a run is to be: the facts that are written before it starts. */
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 
 /** How much an agent may do without asking; each driver translates it to what its CLI offers. */

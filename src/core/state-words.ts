@@ -1,5 +1,6 @@
 /** What the state of an agent is called, for the terminal and the page alike. Pure. */
-import type { AttentionKind, LimitName, ListRecord, Phase } from "./types.ts";
+import type { AttentionKind } from "./attention-record.ts";
+import type { LimitName, ListRecord, Phase } from "./types.ts";
 
 /** Why an agent needs a person, in a word or two. */
 export const KIND_WORDS: Readonly<Record<AttentionKind, string>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../core/config.ts";
+import { loadConfig } from "../core/config/config.ts";
 import { freeSpace, preflight } from "./free-space.ts";
 
 const config = loadConfig();

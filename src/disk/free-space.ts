@@ -1,6 +1,6 @@
 /** Room on the disk of a workspace, in bytes and in inodes: a disk can be full of either. */
 import { statfsSync } from "node:fs";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { formatSize } from "../core/size.ts";
 import { diskFault } from "./fault.ts";

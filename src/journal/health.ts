@@ -3,7 +3,7 @@
  * elections and errors come from the journal; a fold of it is kept by whoever leads, so that one more look reads only what is new.
  */
 import { statSync } from "node:fs";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
 import type { Layout } from "../disk/layout.ts";

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { monoMs } from "../core/time.ts";
 import { isGone, self } from "../process/identity.ts";

@@ -4,7 +4,7 @@
  * itself offline and pauses. It goes on by itself when the write succeeds (`pause: auto`), or when a person says so (`manual`).
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { iso } from "../core/time.ts";

@@ -1,7 +1,7 @@
 /** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
 import { z } from "zod";
-import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config-fields.ts";
-import { configValue, plain } from "../core/config-value.ts";
+import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config/config-fields.ts";
+import { configValue, plain } from "../core/config/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
 import { parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";

@@ -1,6 +1,6 @@
 /** The fleet of a call: the hub that the workspace or the environment names. Only people ask other hosts; agents ask their own. */
 import { dirname } from "node:path";
-import { loadConfig } from "../core/config.ts";
+import { loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type FleetLink, openFleet, type Workspace } from "../fleet.ts";
 import { workspaceOf } from "./open.ts";

@@ -2,9 +2,10 @@
  * What `--json` prints, field by field, for docs/operations.md. The compiler checks it against the records: a field that is added, renamed or
  * dropped does not pass without its sentence here. Only the generator of the page reads this.
  */
-import type { Needs } from "../agent/attention.ts";
+
 import type { Report } from "../core/types.ts";
 import type { HostRecord } from "../fleet.ts";
+import type { Needs } from "../watch/attention.ts";
 import {
   type Answer,
   ARCHIVED,

@@ -1,5 +1,5 @@
 /** The workspace of a call: the one that the door holds open, or found by the caller's place and opened once. */
-import type { ConfigInput } from "../core/config.ts";
+import type { ConfigInput } from "../core/config/config.ts";
 import { openWorkspace, type Workspace } from "../fleet.ts";
 import type { Context } from "./operation.ts";
 

@@ -1,5 +1,5 @@
 /** How many agents there may be. Asked within the transaction that adds one, so that no two callers pass the same limit. */
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { BUSY, LIVE } from "./live.ts";
 import { type AgentRow, type RunRow, readRow, type TaskRow } from "./rows.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { folder } from "../../test/support/folder.ts";
-import { loadConfig } from "../core/config.ts";
+import { loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newTaskId, parseAgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";

@@ -1,17 +1,8 @@
 /** Rows as callers see them, and their columns. JSON columns hold small objects; everything else is stored as it is. */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { Unsettled } from "../core/attention-record.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import type {
-  Guarantee,
-  Hold,
-  Member,
-  Outcome,
-  Phase,
-  Tokens,
-  TrackedFile,
-  Unsettled,
-  Verdict,
-} from "../core/types.ts";
+import type { Guarantee, Hold, Member, Outcome, Phase, Tokens, TrackedFile, Verdict } from "../core/types.ts";
 
 export interface TaskRow {
   id: TaskId;

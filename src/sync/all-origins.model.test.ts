@@ -7,7 +7,7 @@ import { layout } from "../disk/layout.ts";
 import { EmbeddedLog } from "../journal/embedded.ts";
 import type { Stored } from "../journal/engine.ts";
 import { makeEvent } from "../journal/event.ts";
-import { emptyProjection, fold, renderCommunication } from "../journal/project.ts";
+import { emptyProjection, fold, renderCommunication } from "../journal/snapshot/project.ts";
 import { AllOrigins } from "./all-origins.ts";
 import { makeOrigin } from "./origin.ts";
 

@@ -13,7 +13,7 @@ import { isOriginId, type OriginId } from "../core/ids.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
-import { Change } from "../journal/snapshot.ts";
+import { Change } from "../journal/snapshot/snapshot.ts";
 import { Waker } from "../log/follow.ts";
 import { lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
 import { FileSource } from "../log/source.ts";

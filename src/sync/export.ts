@@ -10,7 +10,7 @@ import { takeLock } from "../disk/lock.ts";
 import type { Cursor, EventLog } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import { Quarantine } from "../journal/quarantine.ts";
-import { knownHighest } from "../journal/snapshot.ts";
+import { knownHighest } from "../journal/snapshot/snapshot.ts";
 import { wholeEnd } from "../log/lines.ts";
 import { FileSource } from "../log/source.ts";
 import { lastLine, type OriginEvent, placed } from "./line.ts";

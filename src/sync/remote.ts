@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import type { Layout } from "../disk/layout.ts";

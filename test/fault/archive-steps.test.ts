@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { ArchiveStep } from "../../src/agent/context.ts";
+import type { ArchiveStep } from "../../src/workspace/context.ts";
 import { lab } from "../support/lab.ts";
 import { ended, supportFile } from "../support/workspace.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ConfigInput } from "../../src/core/config.ts";
+import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { DoneFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
 import { openWorkspace, type Workspace } from "../../src/fleet.ts";

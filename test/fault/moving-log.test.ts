@@ -1,9 +1,9 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openRun } from "../../src/agent/open-run.ts";
 import { parseAgentId, parseTaskId } from "../../src/core/ids.ts";
 import { layout } from "../../src/disk/layout.ts";
+import { openRun } from "../../src/stream/open-run.ts";
 import { Lab, supportFile } from "../support/workspace.ts";
 
 const READS = 1500;

@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Attention, ListRecord } from "../../src/core/types.ts";
+import type { Attention } from "../../src/core/attention-record.ts";
+import type { ListRecord } from "../../src/core/types.ts";
 import { midwatch } from "../support/cli.ts";
 import { bearer, ask as get } from "../support/http.ts";
 import { lab } from "../support/lab.ts";

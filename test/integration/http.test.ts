@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { ConfigInput } from "../../src/core/config.ts";
+import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { openWorkspace } from "../../src/fleet.ts";

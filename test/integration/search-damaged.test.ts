@@ -1,6 +1,6 @@
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import type { SearchHit } from "../../src/agent/search.ts";
+import type { SearchHit } from "../../src/stream/search.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { workspaceIn } from "../support/run.ts";

@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { OpinionState } from "../../src/agent/opinion-state.ts";
 import type { AgentSummary } from "../../src/fleet.ts";
+import type { OpinionState } from "../../src/watch/opinion/opinion-state.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { GOOD, type LlmServer, llmServer, type Reply } from "../support/llm-server.ts";

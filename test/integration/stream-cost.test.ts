@@ -6,8 +6,8 @@ import { expect, it } from "vitest";
 import { parseAgentId } from "../../src/core/ids.ts";
 import { driverNamed } from "../../src/drivers/index.ts";
 import { Log } from "../../src/log/log.ts";
-import { costBy, priceOf } from "../../src/monitor/cost.ts";
-import { RunReading } from "../../src/monitor/run-reading.ts";
+import { costBy, priceOf } from "../../src/watch/cost.ts";
+import { RunReading } from "../../src/watch/run-reading.ts";
 import { folder } from "../support/folder.ts";
 
 const FOLDER = fileURLToPath(new URL("../fixtures/streams", import.meta.url));
@@ -123,7 +123,7 @@ it("the list gives what Claude Code worked out by the list price for each model 
 });
 
 it("every price says where it was found and when, and none is free", () => {
-  const text = readFileSync(new URL("../../src/monitor/prices.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../src/watch/prices.json", import.meta.url), "utf8");
   const { sources, models } = JSON.parse(text) as Record<"sources" | "models", Record<string, Line>>;
   for (const [model, { source, input, output }] of Object.entries(models)) {
     expect(sources[source]?.where, model).toBeTypeOf("string");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { driverNamed } from "../../src/drivers/index.ts";
-import { type Facts, Judge, type Judgement } from "../../src/monitor/judge.ts";
+import { type Facts, Judge, type Judgement } from "../../src/judge/judge.ts";
 
 const CLIS = ["claude", "codex", "gemini", "opencode"] as const;
 const TASK = "Do what the script says: write a file, read it, and run a command on it.";

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { type ConfigInput, loadConfig } from "../../src/core/config.ts";
+import { type ConfigInput, loadConfig } from "../../src/core/config/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { type AgentSummary, type JournalEvent, Workspace } from "../../src/fleet.ts";
 import { speaker } from "../support/speaker.ts";

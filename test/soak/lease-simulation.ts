@@ -8,7 +8,7 @@ import type { Checkpoint } from "../../src/journal/checkpoint.ts";
 import { consume } from "../../src/journal/consume.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
 import { Lease, type LeaseValue } from "../../src/journal/lease.ts";
-import { emptyProjection, fold, type Projection } from "../../src/journal/project.ts";
+import { emptyProjection, fold, type Projection } from "../../src/journal/snapshot/project.ts";
 import { fenced } from "../../src/journal/term.ts";
 import { MemoryStore } from "../support/memory-engine.ts";
 import { FaultyEngine, Life, type Troubles, World } from "../support/simulation.ts";

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedLog } from "../../src/journal/embedded.ts";
 import type { BadLine, Stored } from "../../src/journal/engine.ts";
-import { headingsOf } from "../../src/journal/render.ts";
-import { type SnapshotOptions, takeSnapshot } from "../../src/journal/snapshot.ts";
+import { headingsOf } from "../../src/journal/snapshot/render.ts";
+import { type SnapshotOptions, takeSnapshot } from "../../src/journal/snapshot/snapshot.ts";
 
 export interface JournalRead {
   stored: Stored[];

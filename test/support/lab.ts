@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { ConfigInput } from "../../src/core/config.ts";
+import type { ConfigInput } from "../../src/core/config/config.ts";
 import { patient } from "./patience.ts";
 import { Lab } from "./workspace.ts";
 

@@ -1,14 +1,14 @@
 /** A machine that takes part in a sync: a workspace of its own, as if it were alone on its disk. No vitest in here: the soak uses it too. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/core/config/config.ts";
 import { maskValue } from "../../src/core/mask.ts";
 import { type Layout, layout } from "../../src/disk/layout.ts";
 import { EmbeddedLog } from "../../src/journal/embedded.ts";
 import type { Stored } from "../../src/journal/engine.ts";
 import { type JournalEvent, makeEvent } from "../../src/journal/event.ts";
-import { headingsOf } from "../../src/journal/render.ts";
-import { takeSnapshot } from "../../src/journal/snapshot.ts";
+import { headingsOf } from "../../src/journal/snapshot/render.ts";
+import { takeSnapshot } from "../../src/journal/snapshot/snapshot.ts";
 import { AllOrigins } from "../../src/sync/all-origins.ts";
 import { findRemote } from "../../src/sync/remote.ts";
 import type { SyncStatus } from "../../src/sync/state.ts";

@@ -1,15 +1,15 @@
 /** A watch that asks a model, to be driven round by round; and a stand-in for Claude Code that prints what it is told. */
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Registries } from "../../src/agent/context.ts";
-import { rebuildFrom } from "../../src/agent/folders.ts";
-import type { OpinionState } from "../../src/agent/opinion-state.ts";
-import { SecondOpinions } from "../../src/agent/second-opinions.ts";
-import { Watch } from "../../src/agent/watch.ts";
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/core/config/config.ts";
 import { layout } from "../../src/disk/layout.ts";
+import { rebuildFrom } from "../../src/facts/folders.ts";
 import type { AgentSummary, RunRecord } from "../../src/fleet.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
+import type { OpinionState } from "../../src/watch/opinion/opinion-state.ts";
+import { SecondOpinions } from "../../src/watch/opinion/second-opinions.ts";
+import { Watch } from "../../src/watch/watch.ts";
+import { Registries } from "../../src/workspace/context.ts";
 import type { LlmServer } from "./llm-server.ts";
 import { placeToolUser } from "./tool-user.ts";
 import { type Lab, text, until } from "./workspace.ts";

@@ -1,6 +1,6 @@
 // `insert DB NAME COUNT`: reserves COUNT runs. `hold DB`: takes the write lock and keeps it. `open DB`: opens it, says how.
 import { DatabaseSync } from "node:sqlite";
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/core/config/config.ts";
 import { newNonce, newTaskId, parseAgentId } from "../../src/core/ids.ts";
 import { iso } from "../../src/core/time.ts";
 import { Registry } from "../../src/registry/registry.ts";

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { ConfigInput } from "../../src/core/config.ts";
+import type { ConfigInput } from "../../src/core/config/config.ts";
 import { type LogOptions, type OpenOptions, openWorkspace, type Workspace } from "../../src/fleet.ts";
 
 export { until } from "./workspace.ts";

@@ -1,13 +1,13 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { type Context, Registries } from "../../src/agent/context.ts";
-import { rebuildFrom } from "../../src/agent/folders.ts";
-import { reconcile } from "../../src/agent/reconcile.ts";
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/core/config/config.ts";
 import { monoMs } from "../../src/core/time.ts";
 import { layout } from "../../src/disk/layout.ts";
+import { rebuildFrom } from "../../src/facts/folders.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
+import { reconcile } from "../../src/run/reconcile.ts";
+import { type Context, Registries } from "../../src/workspace/context.ts";
 import type { Lab } from "./workspace.ts";
 
 /** What a process sees 11 s from now, when the time for a launch is over. */

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import type { LaunchStep } from "../../src/agent/context.ts";
 import { readProcess } from "../../src/process/identity.ts";
+import type { LaunchStep } from "../../src/workspace/context.ts";
 import { type Lab, supportFile, until } from "./workspace.ts";
 
 export const STEPS: readonly LaunchStep[] = ["reserved", "folders", "active", "intent", "answered"];

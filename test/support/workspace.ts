@@ -9,7 +9,7 @@ import { globSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ConfigInput } from "../../src/core/config.ts";
+import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { IntentFact } from "../../src/core/intent.ts";
 import type { StartFact } from "../../src/core/types.ts";
 import { type OpenOptions, openWorkspace, type RunRecord, type Workspace } from "../../src/fleet.ts";

@@ -2,10 +2,11 @@
  * All agents, live. Each has a signal of its own, so that a change of one touches one row; what arrives is gathered and applied
  * once in a while, however busy the agents are.
  */
+
 import { batch, computed, type Signal, signal } from "@preact/signals";
 import type { TaskFact } from "../../src/core/intent.ts";
+import type { AgentSummary } from "../../src/core/summary.ts";
 import { ENDED_PHASES, type ListRecord } from "../../src/core/types.ts";
-import type { AgentSummary } from "../../src/monitor/summary.ts";
 import { get, type Items } from "./api.ts";
 import { subscribe } from "./live.ts";
 

@@ -1,8 +1,8 @@
 /** How a need is shown. Who needs a person, and why, is the server's word (`attention`); this only finds the line behind it. */
 
+import { ATTENTION_KINDS, type AttentionKind } from "../../src/core/attention-record.ts";
 import { KIND_WORDS, SILENT_RULES, type Tone } from "../../src/core/state-words.ts";
-import { ATTENTION_KINDS, type AttentionKind } from "../../src/core/types.ts";
-import type { AgentSummary } from "../../src/monitor/summary.ts";
+import type { AgentSummary } from "../../src/core/summary.ts";
 import { type FleetItem, isLive } from "./fleet.ts";
 import { readable, words } from "./format.ts";
 

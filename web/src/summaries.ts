@@ -1,6 +1,7 @@
 /** What the watch says of each agent, with its evidence; live. */
+
 import { type Signal, signal } from "@preact/signals";
-import type { AgentSummary } from "../../src/monitor/summary.ts";
+import type { AgentSummary } from "../../src/core/summary.ts";
 import { subscribe } from "./live.ts";
 
 const known = new Map<string, Signal<AgentSummary | undefined>>();

@@ -2,7 +2,7 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { openWorkspace } from "../../fleet.ts";
 import type { Operation } from "../../operations/operation.ts";
-import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "./flags.ts";
+import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 
 interface Place {
   env: Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 /** Help texts, made from the operations. */
 import type { Operation } from "../../operations/operation.ts";
-import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "./flags.ts";
+import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 
 export const EXIT_CODES =
   "0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 environment (disk, permission, tool missing), 130 interrupted";

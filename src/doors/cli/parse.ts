@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Operation } from "../../operations/operation.ts";
-import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "./flags.ts";
+import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 
 interface Globals {
   json: boolean;

@@ -1,7 +1,7 @@
 /** docs/operations.md: every operation as all doors have it, from the same table. */
 import { JSON_FIELDS } from "../../operations/json-fields.ts";
 import type { Operation } from "../../operations/operation.ts";
-import { type Flag, fieldsOf, GLOBAL_FLAGS } from "./flags.ts";
+import { type Flag, fieldsOf, GLOBAL_FLAGS } from "../flags.ts";
 import { EXIT_CODES, spelling, usageLine } from "./help.ts";
 
 const HEAD = `# Operations

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { operations } from "../../operations/index.ts";
 import type { Operation } from "../../operations/operation.ts";
-import { type Flag, fieldsOf } from "../cli/flags.ts";
 import { parse } from "../cli/parse.ts";
+import { type Flag, fieldsOf } from "../flags.ts";
 import { fromQuery } from "./api.ts";
 import { inputSchema } from "./openapi.ts";
 

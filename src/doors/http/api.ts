@@ -10,7 +10,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
-import { fieldsOf } from "../cli/flags.ts";
+import { fieldsOf } from "../flags.ts";
 import { Notices } from "../notices.ts";
 import type { Who } from "./auth.ts";
 import type { Door } from "./door.ts";

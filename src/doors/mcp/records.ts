@@ -1,8 +1,9 @@
 /** What several tools answer, in the field names that callers of MCP know. */
 import { z } from "zod";
+import { ATTENTION_KINDS, type Attention } from "../../core/attention-record.ts";
 import { MidwatchError } from "../../core/errors.ts";
-import { ATTENTION_KINDS, type Attention, type ListRecord, type ShowRecord } from "../../core/types.ts";
-import { show } from "../../operations/show.ts";
+import type { ListRecord, ShowRecord } from "../../core/types.ts";
+import { show } from "../../operations/run/show.ts";
 import type { Call, Guidance } from "./tool.ts";
 
 export const AGENT_ID = "Agent id or a unique prefix of one";

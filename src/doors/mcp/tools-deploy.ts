@@ -4,9 +4,9 @@ import { MidwatchError } from "../../core/errors.ts";
 import type { TaskFact } from "../../core/intent.ts";
 import type { Report } from "../../core/types.ts";
 import type { RunRecord } from "../../fleet.ts";
-import { run } from "../../operations/run.ts";
-import { stop } from "../../operations/stop.ts";
-import { task } from "../../operations/task.ts";
+import { run } from "../../operations/run/run.ts";
+import { stop } from "../../operations/run/stop.ts";
+import { task } from "../../operations/run/task.ts";
 import { agentGuidance, assertTask, guidance, shownAgent, taskId } from "./records.ts";
 import { type Call, type Reply, type Tool, tool } from "./tool.ts";
 

@@ -5,11 +5,11 @@ import { parseTaskId } from "../../core/ids.ts";
 import type { TaskFact } from "../../core/intent.ts";
 import { ENDED_PHASES, type ListRecord } from "../../core/types.ts";
 import type { AgentSummary, LogRecord } from "../../fleet.ts";
-import { logs } from "../../operations/logs.ts";
-import { ls } from "../../operations/ls.ts";
-import { search } from "../../operations/search.ts";
-import { summary } from "../../operations/summary.ts";
-import { tasks } from "../../operations/tasks.ts";
+import { logs } from "../../operations/read/logs.ts";
+import { search } from "../../operations/read/search.ts";
+import { summary } from "../../operations/read/summary.ts";
+import { ls } from "../../operations/run/ls.ts";
+import { tasks } from "../../operations/run/tasks.ts";
 import { first, last, MOST } from "./bounds.ts";
 import {
   AGENT_ID,

@@ -2,10 +2,10 @@
 import { z } from "zod";
 import type { Message } from "../../core/types.ts";
 import type { JournalEvent } from "../../fleet.ts";
-import { event } from "../../operations/event.ts";
-import { events } from "../../operations/events.ts";
-import { finding, progress } from "../../operations/report.ts";
-import { send } from "../../operations/send.ts";
+import { event } from "../../operations/journal/event.ts";
+import { events } from "../../operations/journal/events.ts";
+import { finding, progress } from "../../operations/run/report.ts";
+import { send } from "../../operations/run/send.ts";
 import { first, last, MOST } from "./bounds.ts";
 import { assertTask, guidance, taskId } from "./records.ts";
 import { type Tool, tool } from "./tool.ts";

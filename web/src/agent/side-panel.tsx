@@ -1,10 +1,11 @@
 /** Beside the log: the verdict with its evidence, what was used, who lives, what is kept, what was said to it. */
+
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { SILENT_RULES, standingWords } from "../../../src/core/state-words.ts";
+import type { AgentSummary } from "../../../src/core/summary.ts";
 import type { Message, Report } from "../../../src/core/types.ts";
-import type { AgentSummary } from "../../../src/monitor/summary.ts";
 import { get, type Items, post } from "../api.ts";
 import { isLive } from "../fleet.ts";
 import { age, bytes, clock, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";

@@ -1,8 +1,8 @@
 /** The first screen's order: who needs a person, then tasks with their agents as trees. Pure, apart from reading the signals. */
 
 import { computed, signal } from "@preact/signals";
+import type { AttentionKind } from "../../../src/core/attention-record.ts";
 import { stateOf } from "../../../src/core/state-words.ts";
-import type { AttentionKind } from "../../../src/core/types.ts";
 import { type Entry, entries, type FleetItem, isLive, items, tasks } from "../fleet.ts";
 import { byUrgency, needOf } from "../needs.ts";
 import { remember, remembered } from "../theme.ts";

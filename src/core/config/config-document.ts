@@ -1,0 +1,50 @@
+/** docs/config.md, made from the table; a test compares the file with this. */
+
+import { envName, RUNTIME_VARIABLES } from "./config.ts";
+import { CONFIG_FIELDS, CONFIG_KEYS, type ConfigField } from "./config-fields.ts";
+
+/** The seed's names (R-004.10). Three have no effect, each for the reason given; they are accepted so that old setups start. */
+const SEED_VARIABLES: Readonly<Record<string, string>> = {
+  CLEANUP_GRACE_PERIOD: "Seconds; the same as `grace`. MIDWATCH_GRACE wins.",
+  CLEANUP_PS_TIMEOUT: "No effect: midwatch reads /proc itself and starts no ps that could hang.",
+  CLEANUP_ARCHIVE_DIR:
+    "No effect: the archive stays in the task's folder, so that no path from outside decides where files go.",
+  CLEANUP_ZOMBIE_LIMIT: "No effect: a stop ends and lists every process of the run, so nothing is cut off at a count.",
+};
+
+export function configDocument(): string {
+  const rows = CONFIG_KEYS.map((key) => {
+    const { kind, default: standard, about }: ConfigField = CONFIG_FIELDS[key];
+    const values = typeof kind === "string" ? kind : kind.map((value) => `\`${value}\``).join(", ");
+    return `| \`${key}\` | \`${envName(key)}\` | ${values} | \`${standard}\` | ${about} |`;
+  });
+  const seeds = Object.entries(SEED_VARIABLES).map(([name, about]) => `| \`${name}\` | ${about} |`);
+  return `# Configuration
+
+<!-- Generated from src/core/config/config-fields.ts: npx vitest run src/core/config/config.test.ts -u -->
+
+midwatch needs no configuration. Where you want another value, the order is: default < \`midwatch.config.json\` (beside
+\`.agent-workspace\`) < environment < flag. A name that is not in this table is refused with the nearest known one.
+
+| name | variable | values | default | what it sets |
+|---|---|---|---|---|
+${rows.join("\n")}
+
+A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
+number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
+
+Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md) and \`alerts\` (alerts.md). Names that begin with
+\`llm_\` may be written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
+
+## Variables of a run
+
+${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts and
+what \`npm run bench:watch\` measures. They are not configuration.
+
+## Older names
+
+| variable | effect |
+|---|---|
+${seeds.join("\n")}
+`;
+}

@@ -1,0 +1,15 @@
+/** A tool's input in one line: the field that says most, bounded and without secrets. */
+import { maskText } from "../core/mask.ts";
+import { inputText } from "../judge/input-text.ts";
+
+const CHARS = 120;
+const TELLING = ["command", "file_path", "filePath", "path", "url", "pattern", "query", "prompt"] as const;
+
+export function callText(input: unknown): string {
+  const fields = typeof input === "object" && input !== null ? (input as Record<string, unknown>) : {};
+  const told = TELLING.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
+  const line = maskText(((told as string | undefined) ?? inputText(input)).slice(0, CHARS * 8))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > CHARS ? `${line.slice(0, CHARS - 1)}…` : line;
+}

@@ -1,0 +1,93 @@
+/** The whole workspace read from its folders: what the registry is rebuilt from. */
+
+import { readdirSync } from "node:fs";
+import { throwIfExhausted } from "../core/errors.ts";
+import { type AgentId, isAgentId, isTaskId, type TaskId } from "../core/ids.ts";
+import type { TaskFact } from "../core/intent.ts";
+import type { AgentSummary } from "../core/summary.ts";
+import { iso } from "../core/time.ts";
+import type { Verdict } from "../core/types.ts";
+import type { Layout } from "../disk/layout.ts";
+import { readJson } from "../disk/replace.ts";
+import type {
+  AgentRow,
+  Contents,
+  FileRow,
+  Registry,
+  ReportRow,
+  RunRow,
+  SummaryRow,
+  TaskRow,
+} from "../registry/registry.ts";
+import { readFacts } from "./facts.ts";
+import { lastReports } from "./last-reports.ts";
+import { agentRow, runRow } from "./record.ts";
+import { LAUNCH_MS } from "./state.ts";
+import { trackedFiles } from "./tracked.ts";
+
+/** Makes a registry anew. A launch reserves its row before it has a folder, so rows younger than a launch may take stay. */
+export function rebuildFrom(layout: Layout, registry: Registry): Contents {
+  const keepSince = iso(Date.now() - LAUNCH_MS);
+  const contents = readFolders(layout);
+  registry.rebuild(contents, keepSince);
+  return contents;
+}
+
+/** Of one task, or of all. */
+export function readFolders(layout: Layout, only?: TaskId): Contents {
+  const tasks: TaskRow[] = [];
+  const agents: AgentRow[] = [];
+  const runs: RunRow[] = [];
+  const files: FileRow[] = [];
+  const reports: ReportRow[] = [];
+  const summaries: SummaryRow[] = [];
+  for (const task of names(layout.root)
+    .filter(isTaskId)
+    .filter((id) => only === undefined || id === only)) {
+    const fact = readJson<TaskFact>(layout.task(task).fact).value;
+    if (fact)
+      tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact, task } });
+    for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
+      const numbers = names(layout.agent(task, agent).runs).map(Number).filter(Number.isSafeInteger);
+      const known = numbers
+        .sort((a, b) => a - b)
+        .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
+        .filter(({ facts }) => facts.intent !== undefined);
+      const newest = known.at(-1);
+      const first = known[0]?.facts.intent;
+      if (!newest || !first) continue;
+      agents.push(agentRow(first));
+      for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
+      for (const file of trackedFiles(layout, { task, agent, run: newest.run }))
+        files.push({ ...file, agent, run: newest.run });
+      const said = storedSummary(layout, task, agent);
+      if (said !== undefined) summaries.push(said);
+      for (const run of runs) if (run.agent === agent && run.run === said?.run) run.verdict = verdictOf(said);
+      for (const kind of ["progress", "findings"] as const)
+        for (const data of lastReports<Record<string, unknown>>(layout.agent(task, agent)[kind], 1))
+          reports.push({ agent, kind, data });
+    }
+  }
+  return { tasks, agents, runs, files, reports, summaries };
+}
+
+/** What the watch said last; what is not whole is made again from the log. */
+function storedSummary(layout: Layout, task: TaskId, agent: AgentId): SummaryRow | undefined {
+  const data = readJson<AgentSummary>(layout.agent(task, agent).latestSummary).value;
+  if (data?.instance_id !== agent || !Number.isSafeInteger(data.run) || typeof data.id !== "string") return undefined;
+  const { run, id, final } = data;
+  return { agent, run, id, told: id, final: final === true ? 1 : 0, data: data as unknown as Record<string, unknown> };
+}
+
+function verdictOf({ data }: SummaryRow): Verdict {
+  return data["on_track_status"] as Verdict;
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    throwIfExhausted(error);
+    return [];
+  }
+}

@@ -1,0 +1,246 @@
+/**
+ * Prune: ended agents that are old, or too much, go to the trash with everything that is theirs, and from there for good after a
+ * while. Until then they can be brought back. One process at a time.
+ */
+import { join } from "node:path";
+import { formatDuration } from "../core/duration.ts";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import { type AgentId, quote, type TaskId } from "../core/ids.ts";
+import type { TaskFact } from "../core/intent.ts";
+import { formatSize } from "../core/size.ts";
+import { iso } from "../core/time.ts";
+import { removeTree } from "../disk/inside.ts";
+import { alone } from "../disk/lock.ts";
+import { rebuildFrom } from "../facts/folders.ts";
+import { writeView } from "../facts/view.ts";
+import { audit } from "../workspace/audit.ts";
+import { type Context, withWriter } from "../workspace/context.ts";
+import { retireWorktree } from "../worktree/retire-worktree.ts";
+import { mustStay, type Survey, type SurveyedAgent, survey } from "./survey.ts";
+import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
+
+export interface PruneOptions {
+  olderMs?: number | undefined;
+  overBytes?: number | undefined;
+  dryRun?: boolean | undefined;
+  progress?: ((text: string) => void) | undefined;
+}
+
+export interface PruneRecord {
+  /** Of the trash; null for what stays where it is. */
+  id: string | null;
+  task: TaskId | null;
+  /** Null when it is a whole task. */
+  agent: AgentId | null;
+  /** `trash` and `delete` are what a dry run would do. */
+  action: "trash" | "trashed" | "delete" | "deleted" | "restored" | "kept" | "failed";
+  why: string;
+  bytes: number;
+  errors: string[];
+}
+
+/** One thing that goes: an agent, or a task with all its agents. */
+interface Choice {
+  task: TaskFact;
+  agent: AgentId | null;
+  agents: SurveyedAgent[];
+  why: string;
+  bytes: number;
+  paths: string[];
+}
+
+export function prune(context: Context, options: PruneOptions = {}): Promise<PruneRecord[]> {
+  if (options.dryRun) return plan(context, options);
+  return underLock(context, async () => {
+    const records = emptyTrash(context, context.config.trash_for);
+    withWriter(context, (registry) => rebuildFrom(context.layout, registry));
+    const now = Date.now();
+    const { kept, choices } = await choose(context, survey(context), options);
+    for (const [i, choice] of choices.entries()) {
+      options.progress?.(`${i + 1} of ${choices.length}: ${choice.agent ?? choice.task.task}`);
+      records.push(await takeAway(context, choice, now));
+    }
+    return [...records, ...kept];
+  });
+}
+
+/** For the loop: what has been in the trash long enough goes for good. */
+export function emptyAged(context: Context): Promise<PruneRecord[]> {
+  if (expired(context, context.config.trash_for).length === 0) return Promise.resolve([]);
+  return underLock(context, () => emptyTrash(context, context.config.trash_for));
+}
+
+/** Brings back the last prune's, or what is named by an agent, a task or the name of its folder in the trash. */
+export function undoPrune(context: Context, asked?: string): Promise<PruneRecord[]> {
+  return underLock(context, () => {
+    const items = listTrash(context);
+    const last = items.at(-1);
+    const has = ({ id, of, manifest }: TrashItem): boolean =>
+      asked === id || asked === of || (manifest?.agents?.some((agent) => agent === asked) ?? false);
+    const named = items.filter(has).slice(-1);
+    const chosen = asked === undefined ? items.filter(({ at }) => at === last?.at) : named;
+    if (chosen.length === 0) {
+      const what = asked === undefined ? "The trash is empty." : `There is no ${quote(asked)} in the trash.`;
+      throw new MidwatchError("NOT_FOUND_FILE", what, { hint: "`midwatch prune --dry-run` lists what is in it." });
+    }
+    // An agent's task may have gone later, by itself: it comes back first.
+    const tasks = items.filter(({ of }) => chosen.some(({ manifest }) => manifest?.task === of));
+    return [...new Set([...tasks, ...chosen])].map((item) => bringBack(context, item));
+  });
+}
+
+function underLock<T>({ layout }: Context, act: () => T | Promise<T>): Promise<T> {
+  return alone(layout, layout.locks.prune, act);
+}
+
+async function plan(context: Context, options: PruneOptions): Promise<PruneRecord[]> {
+  const { trash_for } = context.config;
+  const trash = listTrash(context).map((item) =>
+    item.at + trash_for <= Date.now()
+      ? record(item, "delete", inTrash(context))
+      : record(item, "kept", `in the trash until ${iso(item.at + trash_for)}`),
+  );
+  const { kept, choices } = await choose(context, survey(context), options);
+  const planned = choices.map(({ task, agent, why, bytes }) => ({
+    id: null,
+    task: task.task,
+    agent,
+    action: "trash" as const,
+    why,
+    bytes,
+    errors: [],
+  }));
+  return [...trash, ...planned, ...kept];
+}
+
+async function choose(
+  context: Context,
+  { agents, tasks, bytes }: Survey,
+  options: PruneOptions,
+): Promise<{ choices: Choice[]; kept: PruneRecord[] }> {
+  const older = options.olderMs ?? context.config.prune_after;
+  const over = options.overBytes ?? context.config.prune_over;
+  const before = Date.now() - older;
+  const going = new Map<AgentId, string>();
+  const kept: PruneRecord[] = [];
+  let left = bytes;
+  const ended = agents.filter((one) => one.endedAt !== null).sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+  for (const one of ended) {
+    const old = (one.endedAt ?? 0) <= before;
+    if (!old && left <= over) break;
+    const stay = await mustStay(context, one, agents);
+    if (stay !== undefined) {
+      const { task, agent } = one;
+      kept.push({ id: null, task, agent, action: "kept", why: stay, bytes: one.bytes, errors: [] });
+      continue;
+    }
+    left -= one.bytes;
+    const age = older === 0 ? "ended" : `ended more than ${formatDuration(older)} ago`;
+    going.set(one.agent, old ? age : `the workspace is above ${formatSize(over)}`);
+  }
+  const choices = tasks.flatMap((task) => choicesOf(task, agents, going, before));
+  return { choices, kept };
+}
+
+function choicesOf(
+  { fact, names, bytes }: Survey["tasks"][number],
+  agents: readonly SurveyedAgent[],
+  going: ReadonlyMap<AgentId, string>,
+  before: number,
+): Choice[] {
+  const own = agents.filter(({ task, agent }) => task === fact.task && going.has(agent));
+  const whole = names.every((name) => own.some(({ agent }) => agent === name));
+  if (whole && (own.length > 0 || Date.parse(fact.created_at) <= before)) {
+    const why = going.get(own.at(-1)?.agent as AgentId) ?? "a task without agents";
+    return [{ task: fact, agent: null, agents: own, why, bytes, paths: [fact.task] }];
+  }
+  return own.map((one) => ({
+    task: fact,
+    agent: one.agent,
+    agents: [one],
+    why: going.get(one.agent) ?? "",
+    bytes: one.bytes,
+    paths: one.paths,
+  }));
+}
+
+async function takeAway(
+  context: Context,
+  { task, agent, agents, why, bytes, paths }: Choice,
+  now: number,
+): Promise<PruneRecord> {
+  const id = itemId(now, agent ?? task.task);
+  const base = { id, task: task.task, agent, why, bytes };
+  try {
+    const ids = agents.map((one) => one.agent);
+    // The rows first, in one transaction that sees a start which came in between; from then on nobody starts one here.
+    if (!withWriter(context, (registry) => registry.takeOut(task.task, ids, agent === null)))
+      return { ...base, id: null, action: "kept", why: "an agent has been started meanwhile", errors: [] };
+    // A worktree is no file of ours to keep in the trash: git takes it away, and only when all of it is in another branch.
+    for (const one of ids) {
+      const { action, why: stays } = await retireWorktree(context, { task: task.task, agent: one, run: 1 });
+      if (action !== "kept") continue;
+      withWriter(context, (registry) => rebuildFrom(context.layout, registry)); // The rows come back.
+      return { ...base, id: null, action: "kept", why: `its worktree: ${stays}`, errors: [] };
+    }
+    const manifest: Manifest = { v: 1, agent, agents: ids, task: task.task, why, bytes, at: iso(now), task_fact: task };
+    const errors = putIntoTrash(context, id, manifest, paths);
+    if (errors.length > 0) {
+      // Whatever stayed is still the agent's: its rows come back with the next look at the folders.
+      withWriter(context, (registry) => rebuildFrom(context.layout, registry));
+    }
+    audit(context, [
+      {
+        type: "prune.trashed",
+        content: `${agent ?? task.task} is in the trash (${why}, ${formatSize(bytes)})`,
+        task: task.task,
+        ...(agent === null ? {} : { agent }),
+        data: { id, why, bytes, agents: ids, errors },
+      },
+    ]);
+    if (agent !== null) writeView(context, task.task);
+    return { ...base, action: errors.length > 0 ? "failed" : "trashed", errors };
+  } catch (error) {
+    return { ...base, action: "failed", errors: [toMidwatchError(error).message] };
+  }
+}
+
+function expired(context: Context, forMs: number): TrashItem[] {
+  return listTrash(context).filter(({ at }) => at + forMs <= Date.now());
+}
+
+function emptyTrash(context: Context, forMs: number): PruneRecord[] {
+  return expired(context, forMs).map((item) => {
+    try {
+      if (!removeTree(context.layout.root, join("trash", item.id))) return record(item, "deleted", "was gone already");
+      tell(context, "prune.deleted", `${item.of} is deleted for good`, item);
+      return record(item, "deleted", inTrash(context));
+    } catch (error) {
+      return { ...record(item, "failed", inTrash(context)), errors: [toMidwatchError(error).message] };
+    }
+  });
+}
+
+function bringBack(context: Context, item: TrashItem): PruneRecord {
+  try {
+    const errors = takeFromTrash(context, item);
+    if (errors.length > 0) return { ...record(item, "failed", "undo"), errors };
+    tell(context, "prune.restored", `${item.of} is back from the trash`, item);
+    return record(item, "restored", "undo");
+  } catch (error) {
+    return { ...record(item, "failed", "undo"), errors: [toMidwatchError(error).message] };
+  }
+}
+
+const inTrash = ({ config }: Context): string => `in the trash for ${formatDuration(config.trash_for) || "no time"}`;
+
+function record({ id, manifest }: TrashItem, action: PruneRecord["action"], why: string): PruneRecord {
+  const { task = null, agent = null, bytes = 0 } = manifest ?? {};
+  return { id, task, agent, action, why, bytes, errors: [] };
+}
+
+function tell(context: Context, type: "prune.deleted" | "prune.restored", content: string, item: TrashItem): void {
+  const { task, agent, bytes = 0 } = item.manifest ?? {};
+  const about = { ...(task ? { task } : {}), ...(agent ? { agent } : {}) };
+  audit(context, [{ type, content, ...about, data: { id: item.id, bytes } }]);
+}

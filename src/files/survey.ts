@@ -1,0 +1,123 @@
+/** What the agents of a workspace take on the disk, since when they have ended, and why one of them has to stay. Reads only. */
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import type { TaskFact } from "../core/intent.ts";
+import { namesIn } from "../disk/inside.ts";
+import { readFacts } from "../facts/facts.ts";
+import { readFolders } from "../facts/folders.ts";
+import { hasEnded } from "../facts/observe.ts";
+import { folderBytes } from "../facts/tracked.ts";
+import { leases } from "../process/keeper.ts";
+import type { Context } from "../workspace/context.ts";
+import { mustKeepWorktree } from "../worktree/retire-worktree.ts";
+
+export interface SurveyedAgent {
+  task: TaskId;
+  agent: AgentId;
+  /** Null while it has not ended. */
+  endedAt: number | null;
+  bytes: number;
+  /** Below the workspace; whatever of it exists belongs to the agent alone. */
+  paths: string[];
+}
+
+export interface Survey {
+  agents: SurveyedAgent[];
+  /** With the names in their folders of runs: agents, and what may have been one. */
+  tasks: { fact: TaskFact; names: string[]; bytes: number }[];
+  /** Of the whole workspace without its trash. */
+  bytes: number;
+}
+
+export function survey(context: Context): Survey {
+  const { layout } = context;
+  const { agents, runs, tasks } = readFolders(layout);
+  const bytes = (bytesOf(layout.root) ?? 0) - (bytesOf(layout.trash) ?? 0);
+  return {
+    bytes,
+    tasks: tasks.map(({ id, data }) => ({
+      fact: data as unknown as TaskFact,
+      names: names(layout.root, layout.task(id).runs),
+      bytes: bytesOf(layout.task(id).dir) ?? 0,
+    })),
+    agents: agents.map(({ id: agent, task }) => {
+      const own = runs.filter((row) => row.agent === agent);
+      // Every folder counts, also one whose intent cannot be read: its processes may live.
+      const folders = names(layout.root, layout.agent(task, agent).runs).filter((name) => /^\d+$/.test(name));
+      const over = folders.every((name) => {
+        const facts = readFacts(layout.run(task, agent, Number(name)));
+        return hasEnded(facts) && (Number(name) !== own.at(-1)?.run || facts.cleanup !== undefined);
+      });
+      const ended = own.map((row) => Date.parse(row.ended_at ?? row.created_at));
+      const paths = pathsOf(context, task, agent);
+      return {
+        task,
+        agent,
+        endedAt: over ? Math.max(...ended) : null,
+        bytes: paths.reduce((sum, path) => sum + (bytesOf(join(layout.root, path)) ?? 0), 0),
+        paths,
+      };
+    }),
+  };
+}
+
+/** Why an ended agent's files must not go, in words; undefined when they may. */
+export async function mustStay(
+  context: Context,
+  { task, agent, paths }: SurveyedAgent,
+  all: readonly SurveyedAgent[],
+): Promise<string | undefined> {
+  const { layout } = context;
+  const open = [layout.agent(task, agent).log, layout.agent(task, agent).stderr].filter((path) => exists(path));
+  if (leases(open).includes("held")) return "a process has its log open for writing";
+  const worktree = join(layout.worktrees, agent);
+  const unsaved = exists(worktree) ? await mustKeepWorktree(context, { task, agent, run: 1 }) : undefined;
+  if (unsaved !== undefined) return `its worktree ${worktree} is kept: ${unsaved}`;
+  if (paths.length === 0) return "it has no files";
+  // Whom an agent may stop is decided by who started it: the way up must be there while one below lives.
+  const children = readFolders(layout, task).agents.filter(({ parent }) => parent === agent);
+  const lives = children.find(({ id }) => all.some((one) => one.agent === id && one.endedAt === null));
+  return lives === undefined ? undefined : `${lives.id}, which it started, has not ended`;
+}
+
+/** Names that can only be this agent's: ids have no dot, so no other agent's name fits the patterns. */
+function pathsOf({ layout }: Context, task: TaskId, agent: AgentId): string[] {
+  const archived = new RegExp(`^\\.?${agent}_(stream|stderr)\\.[0-9]+\\.`);
+  const { dir, archive } = layout.task(task);
+  const files = layout.agent(task, agent);
+  const plain = [files.prompt, files.log, files.stderr, files.index, files.deploy, files.progress, files.findings];
+  const packed = names(layout.root, archive)
+    .filter((name) => archived.test(name))
+    .map((name) => join(archive, name));
+  // The run folders last: while they are there the agent is known, and what is left of it is found again.
+  return [...plain, files.summaries, ...packed, join(dir, "runs", agent)]
+    .filter((path) => exists(path))
+    .map((path) => path.slice(layout.root.length + 1));
+}
+
+function names(root: string, path: string): string[] {
+  try {
+    return namesIn(root, path);
+  } catch {
+    return []; // Not a folder of ours: nothing in it is an agent's.
+  }
+}
+
+function bytesOf(path: string): number | null {
+  try {
+    const file = lstatSync(path);
+    return file.isDirectory() ? folderBytes(path, Number.POSITIVE_INFINITY) : file.size;
+  } catch {
+    return null;
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

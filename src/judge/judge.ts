@@ -1,0 +1,307 @@
+/**
+ * What an agent is doing, told from its activities, its task and the facts of its run: a verdict with the rules behind it and the lines
+ * that anybody can open. Deterministic, incremental and bounded in memory however long a run goes on. It never ends anything;
+ * where it does not know it says `unknown`, because a false alarm costs more than a late one.
+ */
+import { maskText } from "../core/mask.ts";
+import type { Level } from "../core/summary.ts";
+import type { Verdict } from "../core/types.ts";
+import type { Activity, Trouble, TroubleActivity } from "../drivers/index.ts";
+import { type Facts, fromOutside, fromSilence, isLive, type Waiting } from "./facts.ts";
+import { Flood } from "./flood.ts";
+import { RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
+import { Said } from "./said.ts";
+import { type Place, Steps } from "./steps.ts";
+import { isNews, type Measure, Stuck } from "./stuck.ts";
+import { Words } from "./words.ts";
+
+export type { Facts } from "./facts.ts";
+
+export interface Reason {
+  rule: RuleName;
+  level: Exclude<Level, "none">;
+  value: number;
+  threshold: number;
+  /** `seq` is null for what no line tells. */
+  evidence: { seq: Place | null; quote: string };
+}
+
+export interface Judgement {
+  verdict: Verdict;
+  level: Level;
+  /** How often the deciding rule was right on labelled runs; 0 for `unknown`. */
+  confidence: number;
+  /** What stands in the way of a blocked agent: a trouble, or the rule that says so. */
+  cause: Trouble | RuleName | null;
+  resets_at: string | null;
+  /** The deciding one first. */
+  reasons: Reason[];
+}
+
+export interface Moment {
+  activity: Activity;
+  /** When it was written, when that is known. */
+  atMs: number | null;
+  /** The line of the log. */
+  seq: number;
+}
+
+const QUOTE_CHARS = 160;
+const INTENT_CHARS = 3000;
+/** So few steps tell nothing yet. */
+const FEW_STEPS = 3;
+/** Good steps in a row that clear what an agent was stuck in. */
+const CLEARS = 2;
+/** The share of modern runs that no rule flags and that solved their task; assumed where a task is too short to compare with. */
+const ON_TRACK = { rich: 0.74, poor: 0.5 };
+/** What floods a log and then is silent for so long does not flood it any more. */
+const FLOOD_OVER_MS = 10_000;
+/** What good steps say nothing about. */
+const LOOKS: readonly RuleName[] = ["off_task", "flood"];
+/** What a trouble is behind when both are there. */
+const CAUSED: readonly RuleName[] = ["trouble", "failed", "model_silent"];
+/** Troubles that no retry mends. */
+const LASTING: readonly Trouble[] = ["quota", "auth"];
+
+export class Judge {
+  readonly #thresholds: Thresholds;
+  readonly #steps = new Steps();
+  readonly #stuck = new Stuck();
+  readonly #said = new Said();
+  readonly #flood = new Flood();
+  readonly #words: Words;
+  /** What stands until news clears it. */
+  readonly #standing = new Map<RuleName, Measure>();
+  #trouble: { activity: TroubleActivity; count: number; seq: Place | null } | null = null;
+  #waiting: Waiting = "start";
+  #lastMs: number | null = null;
+  #lastSeq = 0;
+  /** What it said since its last call: the words of the next step. */
+  #intent = "";
+  #apartFrom = 0;
+  #count = 0;
+  #good = 0;
+  #denied = 0;
+  #succeeded = 0;
+  #agent = false;
+
+  constructor(task: string, thresholds: Thresholds = {}) {
+    this.#words = new Words(task);
+    this.#thresholds = thresholds;
+  }
+
+  add(activity: Activity, atMs: number | null, seq: number): void {
+    if (seq !== this.#lastSeq) this.#countLine(atMs, seq);
+    this.#lastSeq = seq;
+    if (atMs !== null) this.#lastMs = Math.max(this.#lastMs ?? 0, atMs);
+    if (this.#waiting === "start") this.#waiting = "model";
+    switch (activity.kind) {
+      case "started":
+        this.#agent = true;
+        this.#waiting = "model";
+        break;
+      case "said":
+      case "thought":
+        this.#speak(activity, seq);
+        break;
+      case "tool":
+        this.#call(activity, seq);
+        break;
+      case "tool_result":
+        this.#answer(activity, seq);
+        break;
+      case "permission":
+        this.#permission(activity, seq);
+        break;
+      case "trouble":
+        this.#meet(activity, seq);
+        break;
+      case "finished":
+        this.#finish(activity, seq);
+        break;
+      case "usage":
+      case "note":
+      case "unparsed":
+        break;
+    }
+  }
+
+  /** Trouble that no line of the stream tells. */
+  hear(trouble: TroubleActivity): void {
+    const before = this.#trouble;
+    this.#trouble = { activity: trouble, count: (before?.count ?? 0) + 1, seq: before?.seq ?? null };
+  }
+
+  verdict(facts: Facts): Judgement {
+    const live = isLive(facts);
+    const reasons = [
+      ...fromOutside(facts).flatMap((measure) => this.#reason({ ...measure, seq: null })),
+      ...this.#fromTrouble(),
+      ...fromSilence(facts, this.#waiting, this.#lastMs).flatMap(({ certain, ...measure }) =>
+        this.#reason({ ...measure, seq: place(this.#lastSeq) }, certain),
+      ),
+      ...[...this.#standing.values()]
+        .filter(({ rule }) => (live ? rule !== "flood" || this.#prints(facts) : rule === "unproven"))
+        .flatMap((measure) => this.#reason(measure)),
+    ].sort((a, b) => rank(a) - rank(b));
+    return this.#judge(reasons, facts);
+  }
+
+  #judge(reasons: Reason[], facts: Facts): Judgement {
+    const [first] = reasons;
+    const trouble = this.#trouble?.activity ?? null;
+    if (first === undefined) {
+      const known = facts.outcome === "completed" || (isLive(facts) && this.#count >= FEW_STEPS);
+      const confidence = this.#words.rich ? ON_TRACK.rich : ON_TRACK.poor;
+      const verdict = known ? "on_track" : "unknown";
+      return { verdict, level: "none", confidence: known ? confidence : 0, cause: null, resets_at: null, reasons };
+    }
+    const rule = RULES[first.rule];
+    const told = first.level === "alert" ? rule.verdict : rule.watched;
+    const verdict = told === "on_track" && this.#count < FEW_STEPS ? "unknown" : told;
+    const blocked = verdict === "blocked";
+    return {
+      verdict,
+      level: first.level,
+      confidence: confidenceOf(verdict, first),
+      cause: blocked ? (trouble !== null && CAUSED.includes(first.rule) ? trouble.trouble : first.rule) : null,
+      resets_at: blocked ? (trouble?.resets_at ?? null) : null,
+      reasons,
+    };
+  }
+
+  #prints({ nowMs, lastOutputMs }: Facts): boolean {
+    return nowMs - Math.max(this.#lastMs ?? 0, lastOutputMs ?? 0) < FLOOD_OVER_MS;
+  }
+
+  #threshold(rule: RuleName): Pick<Rule, "watch" | "alert"> {
+    const { watch, alert } = RULES[rule];
+    // Of an agent that has done little nothing is known anyway: its silence is told early, as what is known.
+    const early = rule === "model_silent" && this.#count < FEW_STEPS;
+    return { watch: early ? Math.min(watch, RULES.no_first_output.watch) : watch, alert, ...this.#thresholds[rule] };
+  }
+
+  #reason(measure: Omit<Measure, "seq"> & { seq: Place | null }, certain = true): Reason[] {
+    const { rule, value, seq, quote } = measure;
+    const { watch, alert } = this.#threshold(rule);
+    const level = value >= alert && certain ? "alert" : value >= watch ? "watch" : null;
+    if (level === null) return [];
+    return [{ rule, level, value, threshold: level === "alert" ? alert : watch, evidence: { seq, quote: cut(quote) } }];
+  }
+
+  #fromTrouble(): Reason[] {
+    if (this.#trouble === null) return [];
+    const { activity, count, seq } = this.#trouble;
+    const lasting = activity.fatal || LASTING.includes(activity.trouble);
+    const value = lasting ? Math.max(count, this.#threshold("trouble").alert) : count;
+    return this.#reason({ rule: "trouble", value, seq, quote: activity.text });
+  }
+
+  /** A measure that has come down again stands until good steps clear it. */
+  #stand(measure: Measure): void {
+    const { watch, alert } = this.#threshold(measure.rule);
+    const level = (value: number): number => (value >= alert ? 2 : value >= watch ? 1 : 0);
+    const before = this.#standing.get(measure.rule);
+    if (level(measure.value) === 0 || level(measure.value) < level(before?.value ?? 0)) return;
+    this.#standing.set(measure.rule, measure);
+  }
+
+  #speak(activity: Extract<Activity, { kind: "said" | "thought" }>, seq: number): void {
+    this.#trouble = null;
+    if (this.#waiting !== "tool") this.#waiting = "model";
+    if (this.#intent.length < INTENT_CHARS) this.#intent += `\n${activity.text.slice(0, INTENT_CHARS)}`;
+    if (activity.kind === "thought") return;
+    const value = this.#said.add(activity.text);
+    if (this.#agent) this.#stand({ rule: "same_words", value, seq: place(seq), quote: activity.text });
+  }
+
+  #call(activity: Extract<Activity, { kind: "tool" }>, seq: number): void {
+    this.#agent = true;
+    this.#trouble = null;
+    this.#said.end();
+    this.#standing.delete("same_words");
+    this.#standing.delete("unproven");
+    this.#waiting = "tool";
+    const text = this.#steps.use(activity, seq);
+    const value = this.#words.add(`${this.#intent.slice(0, INTENT_CHARS)}\n${text}\n${activity.paths.join("\n")}`);
+    this.#intent = "";
+    if (value <= 1) this.#apartFrom = seq;
+    this.#standing.delete("off_task");
+    this.#stand({ rule: "off_task", value, seq: { from: this.#apartFrom, to: seq }, quote: text });
+  }
+
+  #answer(activity: Extract<Activity, { kind: "tool_result" }>, seq: number): void {
+    const step = this.#steps.result(activity, seq);
+    if (this.#steps.pending === 0) this.#waiting = "model";
+    if (activity.ok) {
+      this.#succeeded++;
+      this.#denied = 0;
+    }
+    if (step === null) return;
+    this.#count++;
+    for (const measure of this.#stuck.add(step)) this.#stand(measure);
+    this.#good = isNews(step) && !step.failed ? this.#good + 1 : 0;
+    if (this.#good < CLEARS) return;
+    for (const rule of this.#standing.keys()) if (!LOOKS.includes(rule)) this.#standing.delete(rule);
+  }
+
+  #permission(activity: Extract<Activity, { kind: "permission" }>, seq: number): void {
+    if (!activity.denied) {
+      this.#waiting = "permission";
+      return;
+    }
+    this.#stand({ rule: "denied", value: ++this.#denied, seq: place(seq), quote: activity.tool });
+  }
+
+  #finish(activity: Extract<Activity, { kind: "finished" }>, seq: number): void {
+    this.#said.end();
+    this.#waiting = "nothing";
+    if (!activity.ok) return;
+    this.#trouble = null;
+    this.#standing.clear();
+    if (this.#agent && this.#succeeded === 0)
+      this.#stand({ rule: "unproven", value: 1, seq: place(seq), quote: activity.text ?? "" });
+  }
+
+  #meet(activity: TroubleActivity, seq: number): void {
+    const before = this.#trouble;
+    this.#trouble = { activity, count: (before?.count ?? 0) + 1, seq: { from: before?.seq?.from ?? seq, to: seq } };
+  }
+
+  #countLine(atMs: number | null, seq: number): void {
+    const measure = this.#flood.add(atMs, seq);
+    if (measure === null) return;
+    this.#standing.delete("flood");
+    this.#stand(measure);
+  }
+}
+
+/** The same for a whole run at once. */
+export function judge(moments: Iterable<Moment>, task: string, facts: Facts, thresholds: Thresholds = {}): Judgement {
+  const judge = new Judge(task, thresholds);
+  for (const { activity, atMs, seq } of moments) judge.add(activity, atMs, seq);
+  return judge.verdict(facts);
+}
+
+/** Alerts first, then what is said of an agent at `watch` already, then mere looks; among these the table's order. */
+function rank({ level, rule }: Reason): number {
+  const group = level === "alert" ? 0 : RULES[rule].watched === "on_track" ? 2 : 1;
+  return group * RULE_NAMES.length + RULE_NAMES.indexOf(rule);
+}
+
+function confidenceOf(verdict: Verdict, { rule, level }: Reason): number {
+  if (verdict === "unknown") return 0;
+  return verdict === "on_track" ? ON_TRACK.poor : RULES[rule].precision[level];
+}
+
+function place(seq: number): Place {
+  return { from: seq, to: seq };
+}
+
+/** One line, bounded, without secrets: quotes leave midwatch. */
+function cut(text: string): string {
+  const line = maskText(text.slice(0, QUOTE_CHARS * 8))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > QUOTE_CHARS ? `${line.slice(0, QUOTE_CHARS - 1)}…` : line;
+}

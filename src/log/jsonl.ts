@@ -1,0 +1,76 @@
+/** The log engine on any JSONL file, ours or not. */
+import { statSync } from "node:fs";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
+import { follow, type Progress } from "../core/progress.ts";
+import { errno } from "../disk/fault.ts";
+import { Log, type Read } from "./log.ts";
+import { type Verified, verify } from "./verify.ts";
+
+export type { Read };
+
+export interface JsonlCount {
+  lines: number;
+  records: number;
+  bytes: number;
+  partial: boolean;
+}
+
+/** The last lines; with `records` blank ones, which give no record, do not count. */
+export function* jsonlTail(path: string, count: number, records = false): Generator<Read> {
+  const log = open(path);
+  try {
+    const end = log.end(false);
+    yield* log.records(records ? log.tailRecords(count, end) : log.tail(count, end), end);
+  } finally {
+    log.close();
+  }
+}
+
+export function* jsonlPage(path: string, offset: number, limit: number): Generator<Read> {
+  const log = open(path);
+  try {
+    const end = log.end(false);
+    const from = log.atLine(offset, end);
+    yield* log.records(from, log.atLine(offset + limit, end).offset);
+  } finally {
+    log.close();
+  }
+}
+
+export async function jsonlCount(path: string, progress?: Progress): Promise<JsonlCount> {
+  const log = open(path);
+  try {
+    return await follow(log.counts(log.end(false)), "counted", progress);
+  } finally {
+    log.close();
+  }
+}
+
+export async function jsonlVerify(path: string, progress?: Progress): Promise<Verified> {
+  const log = open(path);
+  try {
+    return await follow(verify(log, log.end(false)), "checked", progress);
+  } finally {
+    log.close();
+  }
+}
+
+function open(path: string): Log {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && !stat.isFile())
+      throw new MidwatchError("BAD_PATH", `${quote(path)} is not a plain file.`, { hint: "Name a JSONL file." });
+    const log = stat && Log.open(path, undefined, { type: "line", json: true });
+    if (log !== undefined) return log;
+  } catch (error) {
+    if (error instanceof MidwatchError) throw error;
+    throwIfExhausted(error);
+    // A name that is too long or has a NUL in it, a file of somebody else's.
+    throw new MidwatchError("BAD_PATH", `${quote(path)} cannot be read (${errno(error) ?? "no such name"}).`, {
+      hint: "Check the path, and who may read the file.",
+      cause: error,
+    });
+  }
+  throw new MidwatchError("NOT_FOUND_FILE", `There is no file ${quote(path)}.`, { hint: "Check the path." });
+}

@@ -1,0 +1,277 @@
+/**
+ * Messages to an agent. A message is one line in messages.jsonl of its newest run: whoever sends appends it and is done. The keeper
+ * of an interactive run takes the lines in their order to the agent's input and notes there what became of them. What no run
+ * has taken up stays accepted, and the next `restart --resume` gives it to the session.
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import { type AgentId, quote } from "../core/ids.ts";
+import type { IntentFact } from "../core/intent.ts";
+import { iso } from "../core/time.ts";
+import type { Message, MessageState } from "../core/types.ts";
+import { append } from "../disk/append.ts";
+import { assertInside } from "../disk/inside.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import { createExclusive } from "../disk/replace.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { type Facts, readFacts } from "../facts/facts.ts";
+import { locate } from "../facts/locate.ts";
+import { openAt } from "../facts/log-path.ts";
+import { hasEnded, type Observed } from "../facts/observe.ts";
+import { stat } from "../facts/record.ts";
+import { wakeKeeper } from "../facts/tell-keeper.ts";
+import { Log } from "../log/log.ts";
+import { Readings } from "../stream/readings.ts";
+import type { Apart } from "../workspace/apart.ts";
+import { assertMate, callingAgent } from "../workspace/caller.ts";
+import { type Context, type RunName, withReader } from "../workspace/context.ts";
+import { findDriver } from "../workspace/find-driver.ts";
+
+const TEXT_MAX = 1_000_000;
+const PERSON = "person";
+/** The first message of an interactive run is from nobody: it is what the run was started for. */
+const PROMPT = "prompt";
+
+/** A line of the file: a message, or a note of the keeper's on one. */
+interface Line {
+  id: string;
+  at: string;
+  from?: string;
+  text?: string;
+  state: MessageState | "injecting" | "read";
+}
+
+type Kept = Pick<Message, "id" | "at" | "from" | "text" | "state_at"> & { state: MessageState | "read" };
+
+const WHY_FAILED =
+  "Its keeper was killed while it was handed over: it may have arrived in part, and is not sent again.";
+
+export function sendMessage(context: Context, agent: AgentId, text: string, driver: Driver): Message {
+  assertMate(context, agent, "send messages to");
+  const { paths, facts, listed } = locate(context, agent);
+  if (text.trim() === "") throw new MidwatchError("USAGE", "The message is empty.", { hint: "Say something." });
+  if (text.length > TEXT_MAX)
+    throw new MidwatchError("USAGE", `The message has ${text.length} characters; at most ${TEXT_MAX} are sent.`, {
+      hint: "Put long text into a file and name the file.",
+    });
+  const open = takesInput(facts, paths);
+  if (!open && driver.program === null) throw noInput(agent, facts);
+  assertInside(context.layout.root, paths.messages);
+  const kept = accept(paths, senderOf(context), text, open ? driver : undefined);
+  if (open) wakeKeeper(facts);
+  return { ...kept, agent, run: listed.run.run, state: "accepted", taken_by: null, why: null };
+}
+
+/** One line, durable when this returns. `input`, last in it, is what the keeper hands over. */
+function accept(paths: RunPaths, from: string, text: string, driver: Driver | undefined): Kept {
+  const at = iso();
+  const message = { id: randomUUID(), at, from, text, state: "accepted" as const };
+  append(paths.messages, [{ ...message, input: driver?.message?.(text) }], { sync: true });
+  return { ...message, state_at: at };
+}
+
+function senderOf(context: Context): string {
+  return callingAgent(context) ?? PERSON;
+}
+
+/** Its input is open, or will be when it starts. */
+function takesInput(facts: Facts, paths: RunPaths): boolean {
+  return facts.intent?.interactive === true && !hasEnded(facts) && !existsSync(paths.inputClosed);
+}
+
+function noInput(agent: AgentId, facts: Facts): MidwatchError {
+  const why = !facts.intent?.interactive
+    ? "was not started with --interactive"
+    : hasEnded(facts)
+      ? "has ended"
+      : "has its input closed";
+  return new MidwatchError("REFUSED_INPUT", `${agent} ${why}, and a command has no session that could go on.`, {
+    hint: `midwatch run --interactive -- COMMAND starts one that takes messages; midwatch show ${agent} tells about this one.`,
+  });
+}
+
+/** The agent reads what was sent so far, and then the end of its input. */
+export function closeInput(context: Context, agent: AgentId): void {
+  assertMate(context, agent, "close the input of");
+  const { paths, facts } = locate(context, agent);
+  if (!facts.intent?.interactive)
+    throw new MidwatchError("REFUSED_INPUT", `${agent} was not started with --interactive: it has no open input.`, {
+      hint: `midwatch show ${agent}`,
+    });
+  if (!hasEnded(facts)) close(context, paths, facts);
+}
+
+function close(context: Context, paths: RunPaths, facts: Facts): void {
+  assertInside(context.layout.root, paths.inputClosed);
+  createExclusive(paths.inputClosed, `${JSON.stringify({ at: iso(), by: senderOf(context) })}\n`);
+  wakeKeeper(facts);
+}
+
+/** Agents that have finished, and to whom nobody has said anything for `interactive_idle`, get the end of their input. */
+export async function closeIdle(
+  context: Context,
+  observed: readonly Observed[],
+  readings: Readings,
+  apart: Apart,
+): Promise<void> {
+  for (const one of observed) {
+    const { intent } = one.facts;
+    const paths = context.layout.run(one.task, one.agent, one.run);
+    if (one.row.phase !== "running" || !intent?.interactive || existsSync(paths.inputClosed)) continue;
+    const moved = Math.max(...[paths.messages, one.row.log].map((path) => stat(path)?.mtimeMs ?? 0));
+    if (Date.now() - moved < context.config.interactive_idle) continue;
+    await apart.each(one, async () => {
+      if ((await readings.read(one, intent.driver)).result.finished !== null) closeIfRoom(context, paths, one.facts);
+    });
+  }
+}
+
+/** On a full disk the next round tries again; `stop` always works. */
+function closeIfRoom(context: Context, paths: RunPaths, facts: Facts): void {
+  try {
+    close(context, paths, facts);
+  } catch (error) {
+    if (toMidwatchError(error).code !== "DISK_FULL") throw error;
+  }
+}
+
+/** The messages in a run's file, each with its last state; the order is that of their acceptance. */
+function keptMessages(path: string): Kept[] {
+  const found = new Map<string, Kept>();
+  const log = Log.open(path, undefined, { type: "line", json: true });
+  if (log === undefined) return [];
+  try {
+    for (const { record } of log.records({ offset: 0, line: 0 }, log.end(true))) {
+      const line = record?.data as Partial<Line> | null | undefined;
+      if (typeof line?.id !== "string" || typeof line.at !== "string" || line.state === undefined) continue;
+      const known = found.get(line.id);
+      if (known === undefined) {
+        if (typeof line.text !== "string") continue;
+        const { id, at, from = PERSON, text } = line;
+        found.set(id, { id, at, from, text, state: "accepted", state_at: at });
+      } else if (line.state !== "injecting") {
+        known.state = line.state;
+        known.state_at = line.at;
+      }
+    }
+  } finally {
+    log.close();
+  }
+  return [...found.values()];
+}
+
+/** All messages to an agent, over all its runs. */
+export async function messagesOf(context: Context, agent: AgentId, readings: Readings): Promise<Message[]> {
+  const { task } = locate(context, agent).listed.agent;
+  const runs = withReader(context, (registry) => registry.runsOf(agent)).map(({ run }) => run);
+  const newest = Math.max(...runs);
+  const taken = takenUp(
+    context,
+    runs.map((run) => ({ task, agent, run })),
+  );
+  const all: Message[] = [];
+  for (const run of runs.toSorted((a, b) => a - b)) {
+    const name = { task, agent, run };
+    const paths = context.layout.run(task, agent, run);
+    const kept = keptMessages(paths.messages);
+    const given = kept.filter(({ state }) => state === "injected" || state === "read");
+    const received = given.length === 0 ? undefined : await receivedBy(context, name, readings, run === newest);
+    const told = received === undefined ? given.filter(({ state }) => state === "read") : given.slice(0, received);
+    const consumed = new Set(told.map(({ id }) => id));
+    for (const message of kept) {
+      const later = message.state === "accepted" ? taken.get(message.id) : undefined;
+      all.push({
+        ...message,
+        agent,
+        run,
+        state: later?.state ?? (consumed.has(message.id) ? "consumed" : injectedAtLeast(message.state)),
+        state_at: later?.at ?? message.state_at,
+        taken_by: later?.run ?? null,
+        why: message.state === "failed" ? WHY_FAILED : null,
+      });
+    }
+  }
+  return all;
+}
+
+/** Read is not taken up yet where the stream would tell. */
+function injectedAtLeast(state: Kept["state"]): MessageState {
+  return state === "read" ? "injected" : state;
+}
+
+/** How many messages its stream says it took up; undefined when its CLI does not tell: then what was read counts. */
+async function receivedBy(
+  context: Context,
+  name: RunName,
+  readings: Readings,
+  newest: boolean,
+): Promise<number | undefined> {
+  const { intent } = readFacts(context.layout.run(name.task, name.agent, name.run));
+  try {
+    if (!intent || !(await findDriver(context, intent.driver)).echoes) return undefined;
+    return (await readings.read(name, intent.driver, newest)).received;
+  } catch (error) {
+    if (toMidwatchError(error).code === "NO_RESOURCES") throw error;
+    return undefined; // The driver is not configured any more.
+  }
+}
+
+/** Messages that a later run got with its prompt: its intent names them, so both are known or neither. */
+function takenUp(
+  context: Context,
+  runs: readonly RunName[],
+): Map<string, { run: number; at: string; state: "injected" | "consumed" }> {
+  const taken = new Map<string, { run: number; at: string; state: "injected" | "consumed" }>();
+  for (const name of runs) {
+    const { intent, start } = readFacts(context.layout.run(name.task, name.agent, name.run));
+    if (!intent?.messages?.length || !start || start.exec_error) continue;
+    const newest = name.run === Math.max(...runs.map(({ run }) => run));
+    const state = hasPrinted(context, name, newest) ? "consumed" : "injected";
+    for (const id of intent.messages) taken.set(id, { run: name.run, at: start.started_at, state });
+  }
+  return taken;
+}
+
+function hasPrinted({ layout }: Context, name: RunName, newest: boolean): boolean {
+  const log = openAt(layout, { ...name, newest }, ({ log: path }) =>
+    Log.open(path, undefined, { type: "stdout", json: true }),
+  );
+  if (log === undefined) return false;
+  try {
+    for (const { record } of log.records({ offset: 0, line: 0 }, log.end(true)))
+      if (record !== undefined && record.type !== "lifecycle") return true;
+    return false;
+  } finally {
+    log.close();
+  }
+}
+
+/** Sent to it, and taken up by no run so far. The prompt of a run is not told again by those behind the next. */
+export async function waitingMessages(context: Context, agent: AgentId, newest: number): Promise<Message[]> {
+  const all = await messagesOf(context, agent, new Readings(context));
+  return all.filter(({ state, from, run }) => state === "accepted" && (from !== PROMPT || run === newest));
+}
+
+/** What a resumed session is told: the caller's words first, then what was sent to it meanwhile. */
+export function resumePrompt(words: string | null, waiting: readonly Message[]): string | null {
+  const parts = waiting.map(({ from, text }) =>
+    from === PERSON || from === PROMPT ? text : `Message from ${from}:\n${text}`,
+  );
+  const all = words === null ? parts : [words, ...parts];
+  return all.length === 0 ? null : all.join("\n\n");
+}
+
+/** The first message of an interactive run is its prompt; a run of the queue has it already when its turn comes. */
+export function writeFirstMessage(context: Context, intent: IntentFact, text: string, driver: Driver): void {
+  const paths = context.layout.run(intent.task, intent.agent, intent.run);
+  if (keptMessages(paths.messages).length === 0) accept(paths, PROMPT, text, driver);
+}
+
+/** Said before anything is made. */
+export function assertTakesMessages(driver: Driver): void {
+  if (driver.message !== undefined) return;
+  throw new MidwatchError("USAGE", `The driver ${quote(driver.name)} takes no messages while it runs.`, {
+    hint: "Leave --interactive out; `midwatch send` keeps messages for `midwatch restart ID --resume`.",
+  });
+}

@@ -1,0 +1,211 @@
+import { z } from "zod";
+import { MidwatchError } from "../../core/errors.ts";
+import { type AgentId, parseTaskId } from "../../core/ids.ts";
+import { formatSize } from "../../core/size.ts";
+import type { Activity, LogItem, LogRecord, Workspace } from "../../fleet.ts";
+import { longLine } from "../../stream/long-line.ts";
+import type { Maskers } from "../../stream/maskers.ts";
+import { activityText } from "../activity.ts";
+import { agentRef, time } from "../fields.ts";
+import { workspaceOf } from "../open.ts";
+import { type Context, type Operation, operation } from "../operation.ts";
+
+const LINES = 100;
+
+export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array | LogRecord>({
+  name: "logs",
+  summary: "Read what an agent printed",
+  details: `The last ${LINES} lines by default; with --json as many records, a blank line gives none. --raw gives exactly the bytes the agent printed, from the first to the last. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
+  positionals: ["agent"],
+  input: inputOf(),
+  changes: false,
+  examples: [
+    "midwatch logs build-1",
+    "midwatch logs -f build-1",
+    "midwatch logs -F build-1",
+    "midwatch logs -f --pretty fix-1",
+    "midwatch logs --raw build-1 > copy",
+    "midwatch logs --stderr -n 20 build-1",
+    "midwatch logs --grep ERROR -n 10 build-1",
+    "midwatch logs --task TASK-20261115-190000-1a2b3c4d",
+  ],
+  run: (context, { agent, task, raw, pretty, since, mask, lines: asked, ...rest }) => {
+    if (context.door !== "cli" && (raw || !mask))
+      throw new MidwatchError("REFUSED_RIGHT", "Only the command line shows a log without hiding secrets.", {
+        hint: "Leave out raw and mask.",
+      });
+    const workspace = workspaceOf(context);
+    const hide = mask ? workspace.maskers() : undefined;
+    const offset = rest.offset ?? (rest.limit === undefined ? undefined : 0);
+    const whole = raw || offset !== undefined || since !== undefined;
+    const lines = asked ?? (whole ? undefined : LINES);
+    const options = { ...rest, offset, sinceMs: since, lines, records: context.json, signal: context.signal };
+    if (task !== undefined) {
+      if (agent !== undefined || raw || pretty || rest.follow || rest.forever || rest.run !== undefined) {
+        throw new MidwatchError(
+          "USAGE",
+          "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
+          {
+            hint: "Leave out the agent, --raw, --pretty, --follow and --run.",
+          },
+        );
+      }
+      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines, hide);
+    }
+    if (pretty && (raw || context.json))
+      throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
+        hint: "Leave one of them out.",
+      });
+    if (raw && (context.json || offset !== undefined || since !== undefined || rest.grep !== undefined))
+      throw new MidwatchError(
+        "USAGE",
+        "--raw gives bytes, not lines: it goes without --json, --grep, --since, --offset and --limit.",
+        {
+          hint: "Leave --raw out, or the others.",
+        },
+      );
+    if (raw && rest.forever)
+      throw new MidwatchError("USAGE", "--raw gives the bytes of one run; --forever goes through several.", {
+        hint: "Use -f with --raw.",
+      });
+    if (pretty) return prettyLines(workspace.activities(agent, options, hide));
+    if (raw) return workspace.logBytes(agent, options);
+    const all = offset === undefined && since === undefined && rest.grep === undefined && lines !== 0;
+    const found = workspace.log(agent, options);
+    const items =
+      context.door === "cli" && all && !rest.stderr
+        ? noted(context, workspace, found, { agent, run: rest.run })
+        : found;
+    return context.json ? recordsOf(context, items, hide) : linesOf(context, items, hide);
+  },
+});
+
+/** Says so when there is nothing to show, and where else to look: an agent that cannot start tells it on stderr. */
+async function* noted(
+  context: Context,
+  workspace: Workspace,
+  items: AsyncIterable<LogItem>,
+  of: { agent: string | undefined; run: number | undefined },
+): AsyncGenerator<LogItem> {
+  let printed = false;
+  for await (const item of items) {
+    printed ||= item.record?.type !== "lifecycle";
+    yield item;
+  }
+  if (printed || context.signal.aborted) return;
+  const agent = workspace.resolve(of.agent);
+  const errors = workspace.log(agent, { stderr: true, run: of.run, lines: 1 });
+  const { done } = await errors.next();
+  await errors.return(undefined);
+  const run = of.run === undefined ? "" : ` --run ${of.run}`;
+  context.notice(
+    done
+      ? `${agent} has no output here (midwatch show ${agent} tells its state)`
+      : `${agent} has no output here; it wrote to stderr: midwatch logs --stderr${run} ${agent}`,
+  );
+}
+
+/** Undefined: nothing is hidden. */
+type Hide = Maskers | undefined;
+
+/** The lines as they are; an unfinished one gets no newline. */
+async function* linesOf(context: Context, items: AsyncIterable<LogItem>, hide: Hide): AsyncGenerator<Uint8Array> {
+  for await (const item of items) {
+    if (item.raw.truncated) {
+      const all = yield* longLine(item, hide?.of(item.agent, item.run));
+      if (!all) sayCut(context, item);
+      if (item.raw.whole) yield NEWLINE;
+      continue;
+    }
+    const bytes = hide?.line(item) ?? item.raw.bytes;
+    yield Buffer.concat(item.raw.whole ? [bytes, NEWLINE] : [bytes]);
+  }
+  tell(context, hide);
+}
+
+function sayCut(context: Context, { agent, run, raw }: LogItem): void {
+  const size = formatSize(raw.end - raw.offset);
+  context.notice(`a line of ${size} is cut; all of it: midwatch logs --raw --run ${run} ${agent}`);
+}
+
+/** What was said and done, without what only programs want to know. */
+export async function* prettyLines(activities: AsyncIterable<Activity>): AsyncGenerator<Uint8Array> {
+  for await (const activity of activities) {
+    const text = activityText(activity);
+    if (text !== undefined) yield Buffer.from(`${text}\n`);
+  }
+}
+
+async function* recordsOf(context: Context, items: AsyncIterable<LogItem>, hide: Hide): AsyncGenerator<LogRecord> {
+  for await (const item of items) {
+    const record = hide === undefined ? item.record : hide.record(item);
+    if (record !== undefined) yield record;
+  }
+  tell(context, hide);
+}
+
+function tell(context: Context, hide: Hide): void {
+  const count = hide?.count ?? 0;
+  if (count > 0) context.notice(`${count} ${count === 1 ? "secret" : "secrets"} masked (--no-mask shows them)`);
+}
+const NEWLINE = Buffer.from("\n");
+
+/** Lines of several agents, each with its name; the last N of all. */
+async function* taskLines(
+  context: Context,
+  items: AsyncIterable<LogItem>,
+  most: number | undefined,
+  hide: Hide,
+): AsyncGenerator<Uint8Array | LogRecord> {
+  const last: LogItem[] = [];
+  const shown = function* (some: readonly LogItem[]): Generator<Uint8Array | LogRecord> {
+    for (const item of some) {
+      const record = hide === undefined ? item.record : context.json ? hide.record(item) : undefined;
+      if (!context.json)
+        yield Buffer.concat([Buffer.from(`${item.agent}  `), hide?.line(item) ?? item.raw.bytes, NEWLINE]);
+      else if (record !== undefined) yield withAgent(item.agent, item.run, record);
+    }
+  };
+  for await (const item of items) {
+    if (context.json && item.record === undefined) continue;
+    if (item.raw.truncated && !context.json) sayCut(context, item);
+    // The bytes of a line are valid until the next one is asked for.
+    last.push({ ...item, raw: { ...item.raw, bytes: Buffer.from(item.raw.bytes) } });
+    if (most === undefined) yield* shown(last.splice(0));
+    else if (last.length > most) last.shift();
+  }
+  yield* shown(last);
+  tell(context, hide);
+}
+
+function withAgent(agent: AgentId, run: number, record: LogRecord): LogRecord & { agent: AgentId; run: number } {
+  return { agent, run, ...record };
+}
+
+function inputOf() {
+  const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
+  return z.strictObject({
+    agent: agentRef().optional(),
+    task: z.string().describe("All agents of a task, merged by time").meta({ value: "TASK" }).optional(),
+    lines: count(`The last N lines (${LINES})`).meta({ short: "n", value: "N" }).optional(),
+    follow: z.boolean().describe("Go on printing until the run has ended").meta({ short: "f" }).default(false),
+    forever: z
+      .boolean()
+      .describe("Go on through restarts too, until Ctrl-C (not with --raw)")
+      .meta({ short: "F" })
+      .default(false),
+    offset: count("Begin behind this many lines").optional(),
+    limit: count("At most this many lines, from --offset or the first on").optional(),
+    grep: z
+      .string()
+      .describe("Only lines that match; filters before it counts the last N")
+      .meta({ value: "REGEX" })
+      .optional(),
+    since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
+    raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
+    pretty: z.boolean().describe("What it said and did, as its driver reads the lines").default(false),
+    mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
+    stderr: z.boolean().describe("What it printed to stderr").default(false),
+    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+  });
+}

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { agentRef } from "../fields.ts";
+import { workspaceOf } from "../open.ts";
+import { type Operation, operation } from "../operation.ts";
+import { bytesDone } from "../progress.ts";
+import { renderVerified } from "./jsonl.ts";
+
+export const verify: Operation = operation({
+  name: "verify",
+  summary: "Check a log: every line, its unfinished end, and its index against the bytes",
+  positionals: ["agent"],
+  input: z.strictObject({
+    agent: agentRef().optional(),
+    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+  }),
+  changes: false,
+  examples: ["midwatch verify build-1", "midwatch verify --run 1 build-1"],
+  run: (context, { agent, run }) => workspaceOf(context).verify(agent, { run, progress: bytesDone(context) }),
+  render: renderVerified,
+  exitCode: ({ ok }) => (ok ? 0 : 1),
+});

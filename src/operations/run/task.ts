@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { workspaceOf } from "../open.ts";
+import { type Operation, operation } from "../operation.ts";
+
+export const task: Operation = operation({
+  name: "task",
+  summary: "Make a task that agents can work on",
+  positionals: ["description"],
+  input: z.strictObject({
+    description: z.string().trim().min(1).max(100_000).describe("The goal, for people and agents"),
+    priority: z.enum(["low", "normal", "high", "urgent"]).describe("How much it matters").optional(),
+    label: z.array(z.string()).describe("A word to find it by").meta({ value: "WORD" }).default([]),
+    deliverable: z.array(z.string()).describe("What should exist in the end").meta({ value: "TEXT" }).default([]),
+    constraint: z.array(z.string()).describe("What must hold").meta({ value: "TEXT" }).default([]),
+    file: z.array(z.string()).describe("A file worth reading first").meta({ value: "PATH" }).default([]),
+    max_agents: z
+      .number()
+      .int()
+      .min(1)
+      .describe("Live agents that may work on it at once")
+      .meta({ value: "N" })
+      .optional(),
+    on_verdict: z
+      .enum(["notify", "interrupt", "stop"])
+      .describe("What follows when the watch is sure that an agent of it is blocked or off track (notify)")
+      .meta({ value: "notify|interrupt|stop" })
+      .optional(),
+  }),
+  changes: true,
+  details: "What is given here reaches each agent of the task in its prompt.",
+  examples: [
+    'midwatch task "Port the parser to Rust"',
+    'midwatch task "Port the parser" --deliverable "all tests pass" --constraint "no new dependency" --file src/parse.ts',
+  ],
+  run: (context, { description, priority, label, deliverable, constraint, file, max_agents, on_verdict }) => {
+    const some = (items: string[]): string[] | undefined => (items.length > 0 ? items : undefined);
+    return workspaceOf(context, { make: true }).task(description, {
+      priority,
+      labels: some(label),
+      deliverables: some(deliverable),
+      constraints: some(constraint),
+      files: some(file),
+      max_agents,
+      on_verdict,
+    });
+  },
+  render: (made) => made.task,
+  next: (made) => `midwatch run --task ${made.task} -- COMMAND`,
+});

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { ENDED_PHASES } from "../../core/types.ts";
+import { configFlag, duration } from "../fields.ts";
+import { workspaceOf } from "../open.ts";
+import { type Operation, operation } from "../operation.ts";
+import { listTable } from "../render.ts";
+
+export const wait: Operation = operation({
+  name: "wait",
+  summary: "Wait until agents have ended",
+  details:
+    "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents. While it waits, queued agents are started when there is room.",
+  positionals: ["agents"],
+  input: z.strictObject({
+    agents: z
+      .array(z.string())
+      .min(1, "name at least one agent")
+      .describe("Agent ids or unique prefixes")
+      .meta({ value: "ID" }),
+    any: z.boolean().describe("Return when the first one has ended").default(false),
+    timeout: duration("Give up after this time; exit 1").optional(),
+    max_running: configFlag("max_running"),
+  }),
+  changes: false,
+  examples: ["midwatch wait build-1 test-1", "midwatch wait --any --timeout 10m build-1 test-1"],
+  run: (context, { agents, any, timeout, max_running }) =>
+    workspaceOf(context, { config: { max_running } }).wait(agents, { any, timeoutMs: timeout, signal: context.signal }),
+  render: listTable,
+  next: (records) => {
+    const shown = records.find(({ outcome }) => outcome !== "completed") ?? records[0];
+    if (shown === undefined) return undefined;
+    return `midwatch logs ${ENDED_PHASES.includes(shown.phase) ? "" : "-f "}${shown.agent}`;
+  },
+  exitCode: (records) =>
+    records.every(({ phase, outcome }) => ENDED_PHASES.includes(phase) && outcome === "completed") ? 0 : 1,
+});

@@ -1,0 +1,272 @@
+/**
+ * Starting one run: reserve (registry), folders, active mark, intent, keeper. In this order, each step durable before the
+ * next, so that whoever comes after a crash finds either nothing or everything needed to finish or give up the launch.
+ */
+import { join } from "node:path";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import type { IntentFact } from "../core/intent.ts";
+import { iso } from "../core/time.ts";
+import type { StartFact } from "../core/types.ts";
+import { errno } from "../disk/fault.ts";
+import { makeFolder, removeFile } from "../disk/inside.ts";
+import { readJson } from "../disk/replace.ts";
+import { createInside, replaceFastInside, replaceInside } from "../disk/write-inside.ts";
+import { readFacts } from "../facts/facts.ts";
+import { agentRow, runRow } from "../facts/record.ts";
+import { writeView } from "../facts/view.ts";
+import { writeFirstMessage } from "../messages/messages.ts";
+import { hasKeeper, readProcess } from "../process/identity.ts";
+import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
+import type { AgentRow, RunRow } from "../registry/registry.ts";
+import { audit } from "../workspace/audit.ts";
+import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
+import type { Composed } from "./compose.ts";
+
+export interface Launched {
+  row: RunRow;
+  start: StartFact | undefined;
+  /** Why there is no running agent, in one sentence. */
+  problem: string | undefined;
+  /** Something a person should know of a run that was started all the same. */
+  warning?: string | undefined;
+}
+
+export interface LaunchPlan extends Composed {
+  /** Run 2 and later begin with the restart marker. */
+  firstLine?: string;
+  /** Made between the reservation and the intent: task.json, a worktree, the move of the former run's files. */
+  prepare(): void | Promise<void>;
+}
+
+export async function launch(context: Context, plan: LaunchPlan): Promise<Launched> {
+  const { layout } = context;
+  const { agent, task, run } = plan.intent;
+  const step = context.onStep ?? (() => undefined);
+  const paths = layout.run(task, agent, run);
+  reserve(context, agentRow(plan.intent), plan.intent);
+  step("reserved");
+  try {
+    await plan.prepare();
+    makeFolder(layout.root, layout.task(task).logs);
+    makeFolder(layout.root, paths.dir);
+    step("folders");
+    writeInput(context, plan);
+    createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
+    step("active");
+    replaceInside(layout.root, paths.intent, `${JSON.stringify(plan.intent)}\n`);
+    step("intent");
+  } catch (error) {
+    undo(context, plan.intent);
+    throw error;
+  }
+  if (plan.intent.queued) {
+    writeView(context, task);
+    return { row: runRow(layout, task, agent, run, readFacts(paths), true), start: undefined, problem: undefined };
+  }
+  return await startRun(context, plan);
+}
+
+/** The last step: everything is written, the keeper decides by its claim. */
+export async function startRun(context: Context, plan: LaunchPlan): Promise<Launched> {
+  const { layout } = context;
+  const { agent, task, run, nonce } = plan.intent;
+  const paths = layout.run(task, agent, run);
+  let answer: KeeperAnswer;
+  try {
+    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(context, plan), context.env);
+  } catch (error) {
+    // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
+    try {
+      giveUp(context, plan.intent, toMidwatchError(error).message);
+    } catch {
+      // No descriptor left even for that: whoever looks after 10 s gives it up.
+    }
+    throw error;
+  }
+  context.onStep?.("answered");
+  const row = runRow(layout, task, agent, run, readFacts(paths), true);
+  const started = "start" in answer ? answer.start : undefined;
+  if (started?.main) {
+    const data = { run, driver: plan.intent.driver, pid: started.main.pid };
+    audit(context, [{ type: "agent.started", content: `${agent} started (run ${run})`, task, agent, data }]);
+  }
+  const warning = keepRecords(context, plan.intent, started, row);
+  return { row, start: started, problem: problemOf(answer, plan.intent), warning };
+}
+
+/** What others read of a run that has been started. Its facts are on disk: what cannot be written here does not undo that. */
+function keepRecords(
+  context: Context,
+  intent: IntentFact,
+  started: StartFact | undefined,
+  row: RunRow,
+): string | undefined {
+  const { layout } = context;
+  const { task, agent } = intent;
+  try {
+    const text = `${JSON.stringify(deployRecord(intent, started), null, 1)}\n`;
+    replaceFastInside(layout.root, layout.agent(task, agent).deploy, text);
+    catchUp(context, (registry) => registry.putRun(row, agentRow(intent)));
+    writeView(context, task);
+    return undefined;
+  } catch (error) {
+    return `${agent} was started, but not all records of it could be written: ${toMidwatchError(error).message}`;
+  }
+}
+
+function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
+  const { layout } = context;
+  const blank: RunRow = {
+    ...runRow(
+      layout,
+      intent.task,
+      intent.agent,
+      intent.run,
+      readFacts(layout.run(intent.task, intent.agent, intent.run)),
+      true,
+    ),
+    nonce: intent.nonce,
+    phase: "intended",
+    outcome: null,
+    created_at: intent.created_at,
+    queued: intent.queued ? 1 : 0,
+    created_mono_ms: intent.created_mono_ms,
+  };
+  withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
+}
+
+/** What the agent reads, and the files that only it may read. */
+export function writeInput(context: Context, { intent, input, message, files }: Composed): void {
+  const text = input ?? intent.prompt;
+  const { root } = context.layout;
+  if (message !== null) writeFirstMessage(context, intent, message.text, message.driver);
+  else if (text !== null) replaceInside(root, context.layout.agent(intent.task, intent.agent).prompt, text);
+  for (const { name, content } of files)
+    replaceInside(
+      context.layout.root,
+      join(context.layout.run(intent.task, intent.agent, intent.run).dir, name),
+      content,
+    );
+}
+
+/**
+ * Declares that a run will never start. False when a keeper has claimed it first. Works before there is an intent. A run
+ * without a claim that has a keeper was started long ago: its folder was deleted and will be made again.
+ */
+export function giveUp(context: Context, run: RunName & { nonce: string }, why: string): boolean {
+  const { layout } = context;
+  const paths = layout.run(run.task, run.agent, run.run);
+  if (hasKeeper(`${run.agent}.${run.run}`)) return false;
+  const self = readProcess(process.pid);
+  const claim = {
+    by: "launcher",
+    pid: process.pid,
+    start_ticks: self?.start_ticks ?? 0,
+    nonce: run.nonce,
+    why,
+    at: iso(),
+  };
+  const text = `${JSON.stringify(claim)}\n`;
+  try {
+    makeFolder(layout.root, paths.dir);
+    if (createInside(layout.root, paths.claim, text)) return true;
+    // A keeper that died, or met a full disk, in the middle of its claim has started nothing.
+    if (hasKeeper(`${run.agent}.${run.run}`) || readJson(paths.claim).value !== undefined) return false;
+    replaceInside(layout.root, paths.claim, text);
+    return true;
+  } catch (error) {
+    // Somebody swaps its folder just now: nothing can be declared there, and the other runs must not suffer from it.
+    if ((error instanceof MidwatchError && error.code === "UNSAFE_PATH") || errno(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** The launch failed before its intent was written: nothing can have started, and no trace is left. */
+function undo(context: Context, { agent, task, run }: IntentFact): void {
+  removeFile(context.layout.root, context.layout.activeMark(agent, run));
+  removeFile(context.layout.root, context.layout.agent(task, agent).prompt);
+  removeFile(context.layout.root, context.layout.run(task, agent, run).messages);
+  catchUp(context, (registry) => registry.deleteRun(agent, run));
+}
+
+export function commonOrders(context: Context, intent: IntentFact): Order[] {
+  const { layout } = context;
+  const paths = layout.run(intent.task, intent.agent, intent.run);
+  const files = layout.agent(intent.task, intent.agent);
+  return [
+    ["dir", paths.dir],
+    ["root", layout.root],
+    ["log", files.log],
+    ["err", files.stderr],
+    ["idx", files.index],
+    ["events", layout.events],
+    ["remove", files.prompt],
+    ["keep", paths.intent],
+    ["keep", paths.secrets],
+    ["keep", layout.task(intent.task).fact],
+    ["keep", layout.activeMark(intent.agent, intent.run)],
+    ["tier", intent.tier],
+    ["sync", intent.sync],
+    ["grace_ms", intent.grace_ms],
+    ["output_limit", intent.limits.output_bytes],
+    ["wall_ms", intent.limits.wall_ms],
+    ["idle_ms", intent.limits.idle_ms],
+    ["limit_policy", intent.limit_policy],
+    ["disk_floor", intent.disk.floor_bytes],
+    ["disk_policy", intent.disk.policy],
+    ...(intent.interactive ? [["fifo", paths.input] as const] : []),
+  ];
+}
+
+function runOrders(context: Context, { intent, firstLine, env }: LaunchPlan): Order[] {
+  const orders = commonOrders(context, intent);
+  orders.push(["cwd", intent.cwd]);
+  if (intent.stdin !== null) orders.push(["stdin", intent.stdin]);
+  if (firstLine !== undefined) orders.push(["first_line", firstLine]);
+  for (const argument of intent.argv) orders.push(["arg", argument]);
+  for (const [name, value] of Object.entries(env)) orders.push(["env", `${name}=${value}`]);
+  orders.push(
+    ["env", `MIDWATCH_WORKSPACE=${context.layout.root}`],
+    ["env", `MIDWATCH_AGENT=${intent.agent}`],
+    ["env", `MIDWATCH_RUN=${intent.run}`],
+  );
+  return orders;
+}
+
+function problemOf(answer: KeeperAnswer, intent: IntentFact): string | undefined {
+  if ("error" in answer)
+    return answer.error.code === "CLAIMED" ? "Another process gave this launch up." : answer.error.message;
+  const failed = "start" in answer ? answer.start.exec_error : undefined;
+  if (!failed) return undefined;
+  const what =
+    {
+      exec: `execute ${intent.argv[0]}`,
+      cwd: `enter ${intent.cwd}`,
+      stdin: `open ${intent.stdin ?? "its input"}`,
+      fork: "start a process",
+    }[failed.what] ?? `open its ${failed.what}`;
+  return `The keeper could not ${what}: ${failed.name}.`;
+}
+
+function deployRecord(intent: IntentFact, start: StartFact | undefined): object {
+  const { agent, task, run, driver, argv, cwd, created_at } = intent;
+  return {
+    agent,
+    task,
+    run,
+    driver,
+    argv,
+    cwd,
+    created_at,
+    keeper: start?.keeper ?? null,
+    main: start?.main ?? null,
+    started_at: start?.started_at ?? null,
+  };
+}
+
+export function launchFailed(launched: Launched): MidwatchError {
+  return new MidwatchError("LAUNCH_FAILED", launched.problem ?? "The agent did not start.", {
+    hint: `midwatch show ${launched.row.agent}`,
+    data: { agent: launched.row.agent },
+  });
+}

@@ -1,0 +1,101 @@
+/** The agents of a workspace as they are now: what the registry knows, corrected by what was just observed. */
+
+import type { AgentId } from "../core/ids.ts";
+import type { AgentSummary } from "../core/summary.ts";
+import { iso } from "../core/time.ts";
+import type { ChildRecord, ListRecord, ShowRecord } from "../core/types.ts";
+import { readFacts } from "../facts/facts.ts";
+import { locate } from "../facts/locate.ts";
+import { hasEnded, type Observed } from "../facts/observe.ts";
+import { agentRow, listRecord, runRow, runSummary } from "../facts/record.ts";
+import { trackedFiles } from "../facts/tracked.ts";
+import type { Registry, RunRow } from "../registry/registry.ts";
+import { Maskers } from "../stream/maskers.ts";
+import { type Context, withReader } from "../workspace/context.ts";
+import { worktreeState } from "../worktree/worktree.ts";
+import { reconcile } from "./reconcile.ts";
+
+export interface ListOptions {
+  /** Also those that ended more than a day ago. */
+  all?: boolean | undefined;
+  task?: string | undefined;
+  /** Told how many agents have ended that nobody has cleaned up after yet. */
+  onLeft?: ((count: number) => void) | undefined;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** Newest first. */
+export async function list(context: Context, options: ListOptions): Promise<ListRecord[]> {
+  const found = await reconcile(context);
+  const count = found.filter(({ left }) => left).length;
+  if (count > 0) options.onLeft?.(count);
+  const observed = new Map(found.map((one) => [`${one.agent}.${one.run}`, one]));
+  const { listed, summaries } = withReader(context, (registry) => {
+    const rows = registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) });
+    const live = rows.filter(({ run }) => run.outcome === null);
+    return { listed: rows, summaries: new Map(live.map(({ run }) => [run.agent, storedSummary(registry, run)])) };
+  });
+  // Lost ones whose processes nobody can see from here, and what the registry could not be told yet.
+  const known = new Set(listed.map(({ agent }) => agent.id));
+  for (const { agent, facts, row, left } of found)
+    if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
+      listed.push({ agent: agentRow(facts.intent), run: row });
+  const maskers = new Maskers(context);
+  return listed
+    .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
+    .filter(({ agent }) => options.task === undefined || agent.task === options.task)
+    .map((entry) => {
+      const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
+      // The watch's word is in the registry alone; facts do not hold it.
+      const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
+      return maskers.listed(listRecord({ ...entry, run }, summaries.get(run.agent)));
+    });
+}
+
+function storedSummary({ watched }: Registry, { agent, run }: Pick<RunRow, "agent" | "run">): AgentSummary | null {
+  return (watched.summary(agent, run)?.data ?? null) as AgentSummary | null;
+}
+
+export async function show(context: Context, agent: AgentId, observed: readonly Observed[]): Promise<ShowRecord> {
+  const { layout } = context;
+  const { listed, facts } = locate(context, agent);
+  const { task } = listed.agent;
+  const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
+  const now = fresh ?? (facts.intent ? runRow(layout, task, agent, listed.run.run, facts, true) : listed.run);
+  const run = { ...now, verdict: listed.run.verdict };
+  const { rows, summary } = withReader(context, (registry) => ({
+    rows: registry.runsOf(agent),
+    summary: storedSummary(registry, run),
+  }));
+  const earlier = (row: RunRow): RunRow => {
+    const known = readFacts(layout.run(task, agent, row.run));
+    return known.intent ? runRow(layout, task, agent, row.run, known, false) : row;
+  };
+  const maskers = new Maskers(context);
+  const result = facts.cleanup?.result;
+  const deferred = result?.deferred ?? null;
+  return {
+    ...maskers.listed(listRecord({ agent: listed.agent, run }, summary)),
+    runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
+    files: trackedFiles(layout, { task, agent, run: run.run }),
+    cleanup_failures: facts.cleanup?.failures ?? [],
+    subagents: result?.subagents ?? null,
+    deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
+    children: below(context, agent, observed),
+    worktree: await worktreeState(context, { task, agent, run: run.run }),
+  };
+}
+
+function below(context: Context, agent: AgentId, observed: readonly Observed[]): ChildRecord[] {
+  return withReader(context, (registry) => registry.children(agent)).map((listed) => {
+    const { id } = listed.agent;
+    const fresh = observed.find((one) => one.agent === id && one.run === listed.run.run)?.row;
+    const { phase, outcome, driver, role } = listRecord({ ...listed, run: fresh ?? listed.run });
+    return { agent: id, driver, role, phase, outcome, children: below(context, id, observed) };
+  });
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

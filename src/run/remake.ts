@@ -1,0 +1,100 @@
+/**
+ * A run's folder was deleted when its keeper was dead already, so nobody made it again. While processes of the run live, its facts
+ * are made from its row: then it is seen as lost, can be adopted, and a stop ends it. What the row does not know stays unknown.
+ */
+
+import type { IntentFact } from "../core/intent.ts";
+import { iso } from "../core/time.ts";
+import type { ClaimFact, StartFact } from "../core/types.ts";
+import { makeFolder } from "../disk/inside.ts";
+import { createExclusive, readJson, replace } from "../disk/replace.ts";
+import type { Facts } from "../facts/facts.ts";
+import { hasKeeper, host } from "../process/identity.ts";
+import { type Scanned, scanMembers } from "../process/keeper.ts";
+import type { Listed } from "../registry/registry.ts";
+import { type Context, withReader } from "../workspace/context.ts";
+import { limitsOf } from "./limits.ts";
+
+/** It was started, says the registry, and its folder does not know of it. */
+export function isForgotten(facts: Facts, listed: Listed | undefined): listed is Listed {
+  return !facts.intent && !facts.claim && listed !== undefined && listed.run.phase !== "intended";
+}
+
+/** False when nothing of it lives, or a keeper that will make the folder again does; undefined when the look itself failed. */
+export function remakeFacts(context: Context, listed: Listed): boolean | undefined {
+  const { agent, run: row } = listed;
+  const { layout } = context;
+  const paths = layout.run(agent.task, agent.id, row.run);
+  if (hasKeeper(`${agent.id}.${row.run}`)) return false;
+  const [members] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }]);
+  if (!members) return undefined;
+  if (members.length === 0) return false;
+  makeFolder(layout.root, paths.dir);
+  // The claim first: without it whoever looks would give the run up. The intent last: with it, it is adopted.
+  const claim: ClaimFact = {
+    by: "keeper",
+    pid: row.keeper_pid ?? 0,
+    start_ticks: Math.min(...members.map(({ start_ticks }) => start_ticks)), // Nothing before it is a member.
+    nonce: row.nonce,
+    at: iso(),
+  };
+  if (!createExclusive(paths.claim, `${JSON.stringify(claim)}\n`)) return true;
+  const main = members.find(({ pid }) => pid === row.pid);
+  if (main) replace(paths.start, `${JSON.stringify(startFact(listed, main))}\n`);
+  remakeTask(context, agent.task);
+  replace(paths.intent, `${JSON.stringify(intentFact(context, listed))}\n`);
+  return true;
+}
+
+function remakeTask(context: Context, task: Listed["agent"]["task"]): void {
+  const row = withReader(context, (registry) => registry.task(task));
+  if (row) createExclusive(context.layout.task(task).fact, `${JSON.stringify(row.data, null, 1)}\n`);
+}
+
+function startFact({ run }: Listed, { pid, start_ticks }: Scanned): StartFact {
+  return {
+    v: 1,
+    keeper: { pid: run.keeper_pid ?? 0, start_ticks: 0 },
+    main: { pid, start_ticks },
+    ...host(),
+    guarantee: run.guarantee ?? "scan",
+    cgroup: null, // A keeper finds it by the nonce.
+    tmpdir: null,
+    started_at: run.started_at ?? run.created_at,
+    exec_error: null,
+  };
+}
+
+function intentFact({ config, layout }: Context, { agent, run }: Listed): IntentFact {
+  const { id, created_at: _, ...of } = agent;
+  const deploy = readJson<Pick<IntentFact, "argv" | "cwd">>(layout.agent(agent.task, id).deploy).value;
+  return {
+    v: 1,
+    agent: id,
+    run: run.run,
+    nonce: run.nonce,
+    ...host(),
+    created_at: run.created_at,
+    created_mono_ms: run.created_mono_ms ?? 0,
+    ...of,
+    argv: deploy?.argv ?? [],
+    cwd: deploy?.cwd ?? layout.root,
+    prompt: null,
+    stdin: null,
+    labels: agent.labels ?? [],
+    capability: agent.capability ?? "",
+    permission: "ask",
+    session: run.session,
+    resume: false,
+    interactive: false,
+    args: [],
+    env_file: null,
+    worktree: null,
+    queued: false,
+    ...limitsOf(config),
+    disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
+    sync: config.sync,
+    grace_ms: config.grace,
+    tier: config.tier,
+  };
+}

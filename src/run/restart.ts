@@ -1,0 +1,114 @@
+/**
+ * The next run of an agent: the former run's files move to archive/, then the same intent is launched under a new number. With
+ * `resume` the CLI goes on with its own session.
+ */
+import { existsSync } from "node:fs";
+import { MidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import { newNonce } from "../core/ids.ts";
+import type { IntentFact } from "../core/intent.ts";
+import { iso, monoMs } from "../core/time.ts";
+import { ENDED_PHASES, type Message } from "../core/types.ts";
+import { preflight } from "../disk/free-space.ts";
+import { linkMove } from "../disk/inside.ts";
+import { assertWritable } from "../disk/workspace.ts";
+import { type Facts, readFacts } from "../facts/facts.ts";
+import { knownTask, locate } from "../facts/locate.ts";
+import { phaseNow } from "../facts/observe.ts";
+import { runRow } from "../facts/record.ts";
+import { lockRun } from "../files/cleanup.ts";
+import { resumePrompt, waitingMessages } from "../messages/messages.ts";
+import { host } from "../process/identity.ts";
+import { type Context, catchUp } from "../workspace/context.ts";
+import { assertFolder } from "../workspace/find-command.ts";
+import { findDriver } from "../workspace/find-driver.ts";
+import { compose } from "./compose.ts";
+import { type Launched, launch } from "./launch.ts";
+
+export interface RestartOptions {
+  /** Go on with the session of the CLI; a text is what it is told. */
+  resume?: boolean | string | undefined;
+}
+
+const GO_ON = "You were interrupted. Go on where you stopped.";
+
+export async function restart(context: Context, agent: AgentId, options: RestartOptions = {}): Promise<Launched> {
+  const { config, layout } = context;
+  const { listed, facts, paths } = locate(context, agent);
+  const former = facts.intent;
+  const phase = phaseNow(facts);
+  // Without an intent it is being started just now.
+  if (!former || !ENDED_PHASES.includes(phase)) {
+    throw new MidwatchError("REFUSED_ALIVE", `${agent} is ${phase}; only an agent that has ended can be restarted.`, {
+      hint: `midwatch stop ${agent}`,
+    });
+  }
+  if (former.worktree && !existsSync(layout.worktree(agent)))
+    throw new MidwatchError("NOT_FOUND_WORKTREE", `The worktree of ${agent} was removed; it cannot work there again.`, {
+      hint: "Start a new agent: midwatch run --worktree ...",
+    });
+  assertFolder(former.cwd);
+  assertWritable(layout.root);
+  preflight(layout.root, config);
+  let run = listed.run.run + 1;
+  // A number that was given up before it had an intent is not used again: its claim stands.
+  while (existsSync(layout.run(former.task, agent, run).claim)) run++;
+  const resumes = options.resume !== undefined && options.resume !== false;
+  const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
+  const asked: IntentFact = {
+    ...former,
+    ...session(agent, facts, options, waiting),
+    ...host(),
+    run,
+    nonce: newNonce(),
+    created_at: iso(),
+    created_mono_ms: monoMs(),
+    queued: false,
+  };
+  const composed = compose(context, await findDriver(context, former.driver), asked, knownTask(context, former.task));
+  const prepare = (): void => {
+    const files = layout.agent(former.task, agent);
+    for (const [from, to] of [
+      [files.log, paths.archivedLog],
+      [files.stderr, paths.archivedStderr],
+      [files.index, paths.archivedIndex],
+    ] as const) {
+      if (linkMove(layout.root, from, to) === "exists") {
+        throw new MidwatchError("REFUSED_FILE", `${to} exists already and is never overwritten.`, {
+          hint: "Move it away, then restart.",
+        });
+      }
+    }
+    catchUp(context, (registry) =>
+      registry.putRun(runRow(layout, former.task, agent, former.run, readFacts(paths), false)),
+    );
+  };
+  const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: asked.created_at })}\n`;
+  try {
+    // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
+    return await lockRun(context, former, () => launch(context, { ...composed, firstLine, prepare }));
+  } catch (error) {
+    if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
+    throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {
+      hint: `midwatch show ${agent}`,
+    });
+  }
+}
+
+function session(
+  agent: AgentId,
+  { intent, cleanup }: Facts,
+  { resume }: RestartOptions,
+  waiting: readonly Message[],
+): Pick<IntentFact, "resume" | "session" | "prompt" | "messages"> {
+  const prompt = intent?.prompt ?? null;
+  if (resume === undefined || resume === false) return { resume: false, session: null, prompt, messages: [] };
+  const known = cleanup?.result?.session ?? intent?.session ?? null;
+  if (known === null) {
+    throw new MidwatchError("USAGE", `${agent} has no session of its CLI that could go on.`, {
+      hint: `midwatch restart ${agent}, without --resume, begins anew.`,
+    });
+  }
+  const told = resumePrompt(resume === true ? null : resume, waiting) ?? GO_ON;
+  return { resume: true, session: known, prompt: told, messages: waiting.map(({ id }) => id) };
+}

@@ -1,0 +1,294 @@
+/**
+ * Stop: tell the keeper, wait for its proof, handle the files, report. It never throws half-way and never claims what was
+ * not verified. The same code runs for one agent, for a hundred, and for one that ended long ago.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import { iso } from "../core/time.ts";
+import type { LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
+import { makeFolder } from "../disk/inside.ts";
+import { replaceFastInside } from "../disk/write-inside.ts";
+import { type Facts, isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
+import { keepersGone } from "../facts/keepers-gone.ts";
+import { type Located, locate } from "../facts/locate.ts";
+import { hasEnded, phaseNow } from "../facts/observe.ts";
+import { runRow } from "../facts/record.ts";
+import { tell } from "../facts/tell-keeper.ts";
+import { writeView } from "../facts/view.ts";
+import { cleanUp } from "../files/cleanup.ts";
+import { readProcess } from "../process/identity.ts";
+import { audit } from "../workspace/audit.ts";
+import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
+import { retireWorktree } from "../worktree/retire-worktree.ts";
+import { worktreeOf } from "../worktree/worktree.ts";
+import { adopt } from "./adopt.ts";
+import { giveUp } from "./launch.ts";
+import { reconcile } from "./reconcile.ts";
+import { isForgotten, remakeFacts } from "./remake.ts";
+
+export interface StopOptions {
+  graceMs?: number | undefined;
+  reason?: string | undefined;
+  purge?: boolean | undefined;
+  /** With purge: what is only in its worktree is saved as a branch, and the worktree goes too. */
+  rescue?: boolean | undefined;
+  /** Agents that it started, and theirs, first. */
+  tree?: boolean | undefined;
+  /** It passed this limit: the outcome says so. */
+  limit?: LimitName | undefined;
+}
+
+/** Beyond the grace the keeper needs moments; after this a keeper without an answer is taken for wedged. */
+const WEDGED_MS = 2000;
+const NUDGE_MS = 1000;
+/** To the second try of an adoption; twice as long to each that follows. */
+const ADOPT_MS = 100;
+/** A keeper says who is stuck after 3 s of SIGKILL. */
+const STUCK_MS = 4000;
+
+/** What became of one agent; its own failure never costs another its receipt. */
+type Tried = { report: Report } | { agent: AgentId; error: unknown };
+
+export async function stop(context: Context, agents: readonly AgentId[], options: StopOptions = {}): Promise<Report[]> {
+  const tried = await stopAll(context, agents, options);
+  const failed = tried.find((one) => "error" in one);
+  if (failed && !tried.some((one) => "report" in one)) throw failed.error;
+  await settleAll(context, agents);
+  return tried.map((one) => ("report" in one ? one.report : failedReport(context, one.agent, one.error)));
+}
+
+async function stopAll(context: Context, agents: readonly AgentId[], options: StopOptions): Promise<Tried[]> {
+  const tried: Tried[] = [];
+  const below = options.tree ? agents.flatMap((agent) => descendants(context, agent)) : [];
+  const first = [...new Set(below)].filter((agent) => !agents.includes(agent));
+  if (first.length > 0) tried.push(...(await stopAll(context, first, { ...options, tree: false })));
+  tried.push(...(await Promise.all(agents.map((agent) => tryToStop(context, agent, options)))));
+  if (!options.tree) return tried;
+  // Whatever the agents started while their children were being stopped.
+  const late = agents
+    .flatMap((agent) => descendants(context, agent))
+    .filter((agent) => !isGivenUp(tried, agent) && isLive(context, agent));
+  if (late.length > 0) tried.push(...(await stopAll(context, [...new Set(late)], options)));
+  return tried;
+}
+
+function isGivenUp(tried: readonly Tried[], agent: AgentId): boolean {
+  return tried.some((one) => "error" in one && one.agent === agent);
+}
+
+async function tryToStop(context: Context, agent: AgentId, options: StopOptions): Promise<Tried> {
+  try {
+    return { report: await stopOne(context, agent, options) };
+  } catch (error) {
+    return { agent, error };
+  }
+}
+
+/** Best effort: the receipts count, and the next command does this again. */
+async function settleAll(context: Context, agents: readonly AgentId[]): Promise<void> {
+  try {
+    await reconcile(context, { of: agents });
+    // Once for all: a view has every agent of its task.
+    const tasks = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
+    for (const task of new Set(tasks)) writeView(context, task);
+  } catch {}
+}
+
+/** The receipt of a stop that failed beside others that did not: proven or not, as far as its facts can be read. */
+function failedReport(context: Context, agent: AgentId, error: unknown): Report {
+  const { message } = toMidwatchError(error);
+  const found = locateIfPossible(context, agent);
+  const done = found?.facts.done;
+  const verified = done?.verified ?? false;
+  return {
+    agent,
+    run: found?.listed.run.run ?? 0,
+    verified,
+    guarantee: done?.guarantee ?? null,
+    outcome: null,
+    exit: { code: found?.facts.exit?.code ?? null, signal: found?.facts.exit?.signal ?? null },
+    processes: done?.processes ?? [],
+    processes_total: done?.processes_total ?? 0,
+    left: verified ? [] : [{ pid: 0, name: "", uid: 0, why: message }],
+    children: done?.children ?? [],
+    files:
+      verified && found ? [{ path: found.paths.dir, action: "failed", bytes: null, sha256: null, error: message }] : [],
+    freed_bytes: 0,
+    took_ms: 0,
+    already_stopped: false,
+  };
+}
+
+function locateIfPossible(context: Context, agent: AgentId): Located | undefined {
+  try {
+    return locate(context, agent);
+  } catch {
+    return undefined;
+  }
+}
+
+function descendants(context: Context, agent: AgentId): AgentId[] {
+  const children = withReader(context, (registry) => registry.children(agent));
+  return children.flatMap(({ agent: child }) => [...descendants(context, child.id), child.id]);
+}
+
+function isLive(context: Context, agent: AgentId): boolean {
+  return !hasEnded(locate(context, agent).facts);
+}
+
+async function stopOne(context: Context, agent: AgentId, options: StopOptions): Promise<Report> {
+  const begun = performance.now();
+  const found = locateRemade(context, agent);
+  const alreadyStopped = hasEnded(found.facts);
+  let problem: string | undefined;
+  if (!alreadyStopped) {
+    try {
+      problem = await endProcesses(context, found, options);
+    } catch (error) {
+      problem = toMidwatchError(error).message;
+    }
+  }
+  const tookMs = Math.round(performance.now() - begun);
+  await keepersGone(found.paths, readFacts(found.paths));
+  return await report(context, found, options, { alreadyStopped, tookMs, problem });
+}
+
+/** Of a run whose folder is gone nothing may be concluded before its processes were looked for. */
+function locateRemade(context: Context, agent: AgentId): Located {
+  const found = locate(context, agent);
+  const remade = isForgotten(found.facts, found.listed) ? remakeFacts(context, found.listed) : false;
+  if (remade === undefined)
+    throw new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
+      hint: "`midwatch doctor` checks the keeper.",
+    });
+  return remade ? locate(context, agent) : found;
+}
+
+/** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
+async function endProcesses(context: Context, found: Located, options: StopOptions): Promise<string | undefined> {
+  const { paths, listed } = found;
+  const ask: StopFact = {
+    v: 1,
+    reason: options.reason ?? null,
+    by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
+    grace_ms: options.graceMs ?? context.config.grace,
+    requested_at: iso(),
+    tries: (readFacts(paths).stop?.tries ?? 0) + 1,
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
+  };
+  makeFolder(context.layout.root, paths.dir);
+  replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify(ask)}\n`);
+  // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
+  const name = { task: listed.agent.task, ...listed.run };
+  if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
+  return await urgeUntilOver(context, found, ask);
+}
+
+async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: StopFact): Promise<string | undefined> {
+  const deadline = performance.now() + ask.grace_ms + WEDGED_MS;
+  let asked: number | undefined;
+  let nudge = performance.now() + NUDGE_MS;
+  let last = deadline + STUCK_MS;
+  let wedged = false;
+  let nextAdoption = 0;
+  let adoptionPause = ADOPT_MS;
+  for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
+    const facts = readFacts(paths);
+    const now = performance.now();
+    if (hasEnded(facts) || (facts.stuck && now > deadline)) return undefined;
+    if (isElsewhere(facts)) return "it runs in another pid namespace: stop it from there";
+    const keeper = livingKeeper(facts) ?? livingAdopter(facts);
+    if (!keeper) {
+      if (now >= nextAdoption) {
+        await adopt(context, facts);
+        // One that is sent away, or dies at once, would be sent away again: each try is a process.
+        nextAdoption = performance.now() + adoptionPause;
+        adoptionPause *= 2;
+      }
+    } else if (asked !== keeper.pid) {
+      if (tell(facts, keeper, "SIGTERM")) asked = keeper.pid;
+      tell(facts, keeper, "SIGCONT");
+    } else if (now > nudge) {
+      nudge = now + NUDGE_MS;
+      if (isStanding(keeper)) tell(facts, keeper, "SIGCONT");
+    }
+    if (keeper && !wedged && now > deadline && (isStanding(keeper) || now > last)) {
+      // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
+      wedged = true;
+      last = now + WEDGED_MS + STUCK_MS;
+      replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
+      tell(facts, keeper, "SIGKILL");
+    } else if (now > last) return "its keeper gives no proof that it is over";
+    // A hundred stops look at a hundred folders: begin quickly, then calmly.
+    await sleep(listed.run.phase === "running" ? pause : 5);
+  }
+}
+
+/** Stopped by a signal or a debugger: it will not go on by itself. */
+function isStanding(keeper: ProcessIdentity): boolean {
+  return ["T", "t"].includes(readProcess(keeper.pid)?.state ?? "");
+}
+
+interface Done {
+  alreadyStopped: boolean;
+  tookMs: number;
+  problem: string | undefined;
+}
+
+async function report(
+  context: Context,
+  found: Located,
+  options: StopOptions,
+  { alreadyStopped, tookMs, problem }: Done,
+): Promise<Report> {
+  const { layout } = context;
+  const { agent, run } = found.listed;
+  const name = { task: agent.task, agent: agent.id, run: run.run };
+  const facts = readFacts(found.paths);
+  const neverStarted = phaseNow(facts) === "launch_failed";
+  const { done } = facts;
+  const verified = (done?.verified ?? false) || neverStarted;
+  // Asked again it tells what was done then, not what is found now.
+  if (verified) {
+    facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
+  }
+  if (!verified) auditFailure(context, name, facts, problem ?? "something is left");
+  const tree = options.purge && verified ? worktreeOf(context, name) : undefined;
+  const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
+  const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
+  catchUp(context, (registry) => {
+    // Given up before it had an intent: the folders know no such run, and so the registry must not either.
+    if (neverStarted && !facts.intent) registry.deleteRun(agent.id, run.run);
+    else registry.putRun(row, agent);
+  });
+  return {
+    agent: agent.id,
+    run: run.run,
+    verified,
+    guarantee: row.guarantee,
+    outcome: row.outcome,
+    exit: { code: row.exit_code, signal: row.exit_signal },
+    processes: done?.processes ?? [],
+    processes_total: done?.processes_total ?? 0,
+    left: facts.stuck?.left ?? (problem ? [{ pid: row.pid ?? 0, name: "", uid: 0, why: problem }] : []),
+    children: done?.children ?? [],
+    files: facts.cleanup?.files ?? [],
+    freed_bytes: facts.cleanup?.freed_bytes ?? 0,
+    took_ms: alreadyStopped ? 0 : tookMs,
+    already_stopped: alreadyStopped,
+    ...(worktree ? { worktree } : {}),
+  };
+}
+
+/** A stop without proof is told, and as an error when it is the third of the same run: then nobody will get it to end this way. */
+function auditFailure(context: Context, { task, agent, run }: RunName, { stop: asked }: Facts, why: string): void {
+  const tries = asked?.tries ?? 1;
+  const content = `${agent} could not be stopped with proof (${tries} times): ${why}`;
+  const event = { content, task, agent, data: { run, tries, why } };
+  audit(context, [
+    { type: "stop.failed", ...event },
+    ...(tries === TOLD_AT_TRY ? [{ type: "error" as const, ...event }] : []),
+  ]);
+}
+const TOLD_AT_TRY = 3;

@@ -1,0 +1,68 @@
+/** Waiting: for the end of agents, and for what becomes of a message. Both look at the files; nobody has to tell. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AgentId } from "../core/ids.ts";
+import type { Message, ShowRecord } from "../core/types.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import { readFacts } from "../facts/facts.ts";
+import { locate } from "../facts/locate.ts";
+import { hasEnded } from "../facts/observe.ts";
+import { closeIdle, messagesOf } from "../messages/messages.ts";
+import { Readings } from "../stream/readings.ts";
+import { Apart } from "../workspace/apart.ts";
+import type { Context } from "../workspace/context.ts";
+import { show } from "./list.ts";
+import { startWaiting } from "./queue.ts";
+import { reconcile } from "./reconcile.ts";
+
+export interface WaitOptions {
+  any?: boolean | undefined;
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const RECONCILE_MS = 2000;
+
+/** Until all (or one) of the agents have ended. What has not when the time is up is returned as it is. */
+export async function wait(context: Context, agents: readonly AgentId[], options: WaitOptions): Promise<ShowRecord[]> {
+  const paths = agents.map((agent) => locate(context, agent).paths);
+  const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+  const readings = new Readings(context);
+  const apart = new Apart(context);
+  let reconciled = Number.NEGATIVE_INFINITY;
+  let pause = 5;
+  for (;;) {
+    const ended = agents.filter((_, i) => hasEnded(readFacts(paths[i] as RunPaths)));
+    const enough = options.any ? ended.length > 0 : ended.length === agents.length;
+    if (enough || performance.now() >= deadline || options.signal?.aborted) {
+      const observed = await reconcile(context, { of: agents });
+      return await Promise.all((options.any && enough ? ended : agents).map((agent) => show(context, agent, observed)));
+    }
+    if (performance.now() - reconciled > RECONCILE_MS) {
+      const observed = await reconcile(context); // A keeper killed while we wait is taken over.
+      await startWaiting(context, observed);
+      await closeIdle(context, observed, readings, apart);
+      for (const agent of agents) locate(context, agent); // A launch that was given up is not waited for.
+      reconciled = performance.now();
+    }
+    await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
+    pause = Math.min(pause * 1.5, 100);
+  }
+}
+
+/** Until the message is consumed or has failed, no run can take it up any more, or the time is up. */
+export async function delivered(
+  context: Context,
+  message: Message,
+  options: Omit<WaitOptions, "any">,
+): Promise<Message> {
+  const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+  const readings = new Readings(context);
+  for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
+    const over = hasEnded(locate(context, message.agent).facts);
+    const all = await messagesOf(context, message.agent, readings);
+    const now = all.find(({ id }) => id === message.id) ?? message;
+    const settled = now.state === "consumed" || now.state === "failed" || over;
+    if (settled || performance.now() >= deadline || options.signal?.aborted) return now;
+    await sleep(Math.min(pause, Math.max(0, deadline - performance.now())));
+  }
+}

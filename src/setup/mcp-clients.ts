@@ -1,0 +1,89 @@
+/** Programs that can use midwatch's MCP server: where each keeps its list of servers, and how one is written there. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { MidwatchError } from "../core/errors.ts";
+import { readText } from "../disk/replace.ts";
+import { replaceUserFile } from "../disk/user-file.ts";
+import { midwatchWords } from "../process/self.ts";
+import { findCommand } from "../workspace/find-command.ts";
+import { setMember } from "./json-edit.ts";
+import { setTable } from "./toml-edit.ts";
+
+export const CLIENTS = ["claude", "codex", "gemini", "opencode", "cursor"] as const;
+export type ClientName = (typeof CLIENTS)[number];
+type Env = Readonly<Record<string, string | undefined>>;
+type Words = readonly [command: string, ...args: string[]];
+
+interface Client {
+  file(home: string, env: Env): string;
+  /** Undefined when the file is not what the client itself would read. */
+  edit(text: string, words: Words): string | undefined;
+}
+
+const asJson = (text: string, [command, ...args]: Words): string | undefined =>
+  setMember(text, ["mcpServers", "midwatch"], { command, args });
+
+const TABLE: Readonly<Record<ClientName, Client>> = {
+  claude: {
+    file: (home, env) => join(env["CLAUDE_CONFIG_DIR"] || home, ".claude.json"),
+    edit: (text, [command, ...args]) =>
+      setMember(text, ["mcpServers", "midwatch"], { type: "stdio", command, args, env: {} }),
+  },
+  codex: {
+    file: (home, env) => join(env["CODEX_HOME"] || join(home, ".codex"), "config.toml"),
+    edit: (text, [command, ...args]) => setTable(text, "mcp_servers.midwatch", { command, args }),
+  },
+  gemini: { file: (home) => join(home, ".gemini", "settings.json"), edit: asJson },
+  opencode: {
+    file(home, env) {
+      const folder = join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode");
+      return join(folder, existsSync(join(folder, "opencode.jsonc")) ? "opencode.jsonc" : "opencode.json");
+    },
+    edit: (text, words) => setMember(text, ["mcp", "midwatch"], { type: "local", command: words, enabled: true }),
+  },
+  cursor: { file: (home) => join(home, ".cursor", "mcp.json"), edit: asJson },
+};
+
+export interface Edit {
+  client: ClientName;
+  file: string;
+  before: string;
+  after: string;
+}
+
+/** What would be written; equal texts mean that it is there already. */
+export function planEdit(name: ClientName, env: Env): Edit {
+  const file = fileOf(name, env);
+  const before = readText(file) ?? "";
+  if (before === "" && existsSync(file) && readText(file) === undefined)
+    throw new MidwatchError("BAD_PATH", `${file} cannot be read.`, { hint: "Check its permissions." });
+  const words: Words =
+    findCommand("midwatch", env["PATH"] ?? "") === undefined ? midwatchWords(["mcp"]) : ["midwatch", "mcp"];
+  const after = TABLE[name].edit(before, words);
+  if (after !== undefined) return { client: name, file, before, after };
+  throw new MidwatchError("BAD_CONFIG", `${file} is not written in a way that midwatch can add to.`, {
+    hint: `Add it by hand: a server "midwatch" on stdio with the command ${words.join(" ")}`,
+  });
+}
+
+/** Returns where the old file is kept. */
+export function writeEdit({ file, before, after }: Edit): string | null {
+  return before === after ? null : (replaceUserFile(file, after) ?? null);
+}
+
+/** Clients that seem to be used here. */
+export function presentClients(env: Env): ClientName[] {
+  return CLIENTS.filter((name) => {
+    const file = fileOf(name, env);
+    const ownFolder = name !== "claude" && existsSync(dirname(file));
+    return existsSync(file) || ownFolder || findCommand(name, env["PATH"] ?? "") !== undefined;
+  });
+}
+
+function fileOf(name: ClientName, env: Env): string {
+  const home = env["HOME"];
+  if (home) return TABLE[name].file(home, env);
+  throw new MidwatchError("BAD_PATH", "HOME is not set, so nobody knows where the settings are.", {
+    hint: "Set HOME.",
+  });
+}

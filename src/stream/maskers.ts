@@ -1,0 +1,68 @@
+/** What hides secrets in the text of each run: made once from the fingerprints that the run's folder holds. */
+import type { AgentId } from "../core/ids.ts";
+import { type Masker, masker } from "../core/mask.ts";
+import { type SecretPrints, secretFinder } from "../core/secret-values.ts";
+import type { ListRecord } from "../core/types.ts";
+import { readJson } from "../disk/replace.ts";
+import { type LogRecord, toRecord } from "../log/record.ts";
+import { type Context, withReader } from "../workspace/context.ts";
+import type { LogItem } from "./read.ts";
+
+export class Maskers {
+  readonly #context: Context;
+  readonly #made = new Map<string, Masker>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Places hidden so far. */
+  get count(): number {
+    return [...this.#made.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  of(agent: AgentId, run: number): Masker {
+    const key = `${agent}.${run}`;
+    const known = this.#made.get(key);
+    if (known !== undefined) return known;
+    const task = withReader(this.#context, (registry) => registry.get(agent))?.agent.task;
+    const prints = task && readJson<SecretPrints>(this.#context.layout.run(task, agent, run).secrets).value;
+    const made = masker(prints ? secretFinder(prints) : undefined);
+    this.#made.set(key, made);
+    return made;
+  }
+
+  /** For what belongs to no run in particular: its newest knows best. */
+  ofAgent(agent: AgentId): Masker {
+    return this.of(agent, withReader(this.#context, (registry) => registry.get(agent))?.run.run ?? 1);
+  }
+
+  line({ agent, run, raw }: LogItem): Buffer {
+    return this.of(agent, run).bytes(raw.bytes);
+  }
+
+  record({ agent, run, record, raw }: LogItem): LogRecord | undefined {
+    if (record === undefined) return undefined;
+    const hide = this.of(agent, run);
+    if ("data" in record) return hide.isClean(raw.bytes) ? record : { ...record, data: hide.value(record.data) };
+    const bytes = hide.bytes(raw.bytes);
+    if (bytes === raw.bytes) return record;
+    // Made anew, so that neither a cut nor the message of an error shows a part.
+    const json = record.type === "parse_error";
+    const type = record.type === "stderr" || record.type === "line" ? record.type : "stdout";
+    const made = toRecord({ ...raw, bytes }, record.seq, 0, { type, json });
+    return made && { ...made, ...("timestamp" in record ? { timestamp: record.timestamp ?? null } : {}) };
+  }
+
+  /** These come from the agent's own words. */
+  listed(record: ListRecord): ListRecord {
+    const { agent, run, reason, attention } = record;
+    if (reason === null && attention === null) return record;
+    const hide = (text: string): string => this.of(agent, run).text(text);
+    return {
+      ...record,
+      reason: reason === null ? null : hide(reason),
+      attention: attention && { ...attention, why: hide(attention.why) },
+    };
+  }
+}

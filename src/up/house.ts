@@ -1,0 +1,124 @@
+/**
+ * What `midwatch up` does. Only the leader does rounds; the others stand by and follow it at once when it ends, and after the time of
+ * its lease when it hangs. Rounds do no harm when two overlap for a moment: each part does its work once.
+ */
+import type { Alerts } from "../alert/alerts.ts";
+import { keepHealth } from "../journal/health.ts";
+import { Leader, leadership } from "../journal/leader.ts";
+import { snapshotRounds } from "../messages/journal.ts";
+import { watchRounds } from "../watch/watch-rounds.ts";
+import type { Context } from "../workspace/context.ts";
+import { openAlerts } from "./alerts.ts";
+import { joinRounds } from "./join.ts";
+import { Loop, type Round } from "./loop.ts";
+import { syncRounds } from "./sync.ts";
+
+const ROUND_MS = 1000;
+/** While no agent does anything. */
+const QUIET_ROUND_MS = 3000;
+const KEEP_HEALTH_ROUNDS = 30;
+
+export interface HouseOptions {
+  signal: AbortSignal;
+  /** One round and no leading, unless somebody else leads and so does them. */
+  once?: boolean;
+  /** For a person, beside the records. */
+  tell(text: string): void;
+  /** A person looks at it: without a configuration of alerts it rings. */
+  terminal?: boolean;
+}
+
+export interface HouseRecord extends Round {
+  /** The term in which this process leads; null while it stands by. */
+  term: number | null;
+}
+
+const NOTHING: Round = { started: 0, stopped: [], archived: 0, deleted: 0, problem: null };
+
+function didSomething({ started, stopped, archived, deleted, problem }: Round): boolean {
+  return started + stopped.length + archived + deleted > 0 || problem !== null;
+}
+
+export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {
+  const { signal, tell, terminal = false } = options;
+  const alerts = openAlerts(context, { terminal, tell });
+  if (options.once) return yield* once(context, options, alerts);
+  const alerting = new Beside(async () => alerts?.round());
+  const loop = new Loop(context);
+  const rendering = new Beside(snapshotRounds(context));
+  const syncing = new Beside(syncRounds(context, options));
+  const joined = joinRounds(context, options);
+  const joining = new Beside(joined.round);
+  using watch = watchRounds(context, options.tell);
+  const round = async (): Promise<Round> => {
+    alerting.start(); // First: a round that fails is what people want to be told of.
+    const done = await loop.round();
+    await watch.next(loop.observed);
+    rendering.start();
+    syncing.start();
+    joining.start();
+    return done;
+  };
+  const { leader_ttl: ttlMs, pause } = context.config;
+  const leader = new Leader(context.engine, { kind: "up", ttlMs, pause, tell, signal });
+  let shown: number | null | undefined;
+  try {
+    await leader.wait(ROUND_MS); // The first look tells whether we lead.
+    for (let n = 0; !signal.aborted; await leader.wait(loop.isQuiet ? QUIET_ROUND_MS : ROUND_MS)) {
+      const term = leader.term ?? null;
+      if (term !== shown) yield { ...NOTHING, term };
+      shown = term;
+      if (term === null) continue;
+      const done = await leader.pause.persist("A round", () => (leader.term === undefined ? undefined : round()));
+      if (done !== undefined && didSomething(done)) yield { ...done, term };
+      if (n++ % KEEP_HEALTH_ROUNDS === 0) await leader.pause.persist("Health", () => keepHealth(context.engine, ttlMs));
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
+  } finally {
+    await alerts?.close();
+    await Promise.all([alerting.ended(), rendering.ended(), syncing.ended(), joining.ended()]);
+    await joined.close();
+    await leader.close();
+  }
+}
+
+/** Work beside the rounds: it may have to wait for a process that stands still, and they must not. */
+class Beside {
+  readonly #act: () => Promise<void>;
+  #running: Promise<void> | undefined;
+  #failed: { error: unknown } | undefined;
+
+  constructor(act: () => Promise<void>) {
+    this.#act = act;
+  }
+
+  /** Begins it unless it is under way. Throws what the last time threw. */
+  start(): void {
+    if (this.#failed !== undefined) throw this.#failed.error;
+    this.#running ??= this.#act()
+      .catch((error: unknown) => {
+        this.#failed = { error };
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  async ended(): Promise<void> {
+    await this.#running;
+  }
+}
+
+async function* once(context: Context, options: HouseOptions, alerts: Alerts | undefined): AsyncGenerator<HouseRecord> {
+  const { state, holder } = await leadership(context.engine);
+  if (state === "held") options.tell(`${holder} leads and does the rounds.`);
+  else {
+    const done = await new Loop(context).round();
+    await syncRounds(context, options)();
+    await snapshotRounds(context)();
+    await alerts?.round();
+    await alerts?.idle();
+    if (didSomething(done)) yield { ...done, term: null };
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What a model answered, checked. Types must be right or the answer counts for nothing; texts are cut; a reason stays only when its quote
+ * is in the lines that the model was given. Nothing in here can change a verdict.
+ */
+import { z } from "zod";
+import type { Answer, OpinionReason } from "../../core/summary.ts";
+import { type DigestLine, oneLine } from "./digest.ts";
+
+const ACTIVITY_CHARS = 300;
+const REASON_CHARS = 200;
+const QUOTE_CHARS = 160;
+/** A shorter quote is found by chance. */
+const QUOTE_LEAST = 8;
+const REASONS_MOST = 3;
+const KEYWORDS_MOST = 8;
+
+/** Without bounds on lengths: not every provider takes them, and a long text is cut rather than thrown away. */
+const RAW = z.object({
+  activity: z.string().describe("what the agent is doing, in one or two sentences"),
+  status: z.enum(["on_track", "drifting", "off_track", "blocked", "unknown"]),
+  confidence: z.number().describe("how sure you are of status, from 0 to 1"),
+  reasons: z
+    .array(
+      z.object({
+        text: z.string().describe("one sentence"),
+        quote: z.string().describe("words copied from one of the lines, exactly"),
+      }),
+    )
+    .describe("why, if status is not on_track; at most 3"),
+  alignment_keywords: z.array(z.string()).describe("words of the task that the lines are about"),
+  recommended_action: z.string().describe("what a person could do, one sentence"),
+});
+
+/** What an API that knows of schemas is told. */
+export const ANSWER: z.ZodType = RAW;
+
+const CHECKED = RAW.extend({ activity: z.string().trim().min(1), confidence: z.number().min(0).max(1) });
+
+/** The answer, or what is wrong with it in words that the model can be told. */
+export function readAnswer(
+  text: string,
+  lines: readonly DigestLine[],
+  task: string,
+): { answer: Answer } | { problem: string } {
+  const value = parse(text);
+  if (value === undefined) return { problem: "it is not JSON" };
+  const checked = CHECKED.safeParse(value);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    return { problem: `${issue?.path.join(".") || "it"}: ${oneLine(issue?.message ?? "not valid", REASON_CHARS)}` };
+  }
+  const { activity, status, confidence, reasons, alignment_keywords: words, recommended_action } = checked.data;
+  return {
+    answer: {
+      activity: oneLine(activity, ACTIVITY_CHARS),
+      status,
+      confidence,
+      reasons: reasons.flatMap((reason) => proven(reason, lines)).slice(0, REASONS_MOST),
+      alignment_keywords: [...new Set(words.map((word) => oneLine(word, 40)))]
+        .filter((word) => word !== "" && task.toLowerCase().includes(word.toLowerCase()))
+        .slice(0, KEYWORDS_MOST),
+      recommended_action: oneLine(recommended_action, REASON_CHARS),
+    },
+  };
+}
+
+function proven({ text, quote }: { text: string; quote: string }, lines: readonly DigestLine[]): OpinionReason[] {
+  const words = flat(quote);
+  if (words.length < QUOTE_LEAST || flat(text) === "") return [];
+  // The newest one: it is what the agent does now.
+  const found = lines.findLast((one) => flat(one.text).includes(words));
+  if (found === undefined) return [];
+  return [{ text: oneLine(text, REASON_CHARS), quote: oneLine(quote, QUOTE_CHARS), line: found.line }];
+}
+
+function flat(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+/** JSON, also within a fence or with words around it. */
+function parse(text: string): unknown {
+  const fenced = /```(?:json)?\s*([\s\S]*?)```/i.exec(text)?.[1];
+  const braces = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
+  for (const candidate of [text, fenced, braces]) {
+    try {
+      const value: unknown = JSON.parse(candidate ?? "");
+      if (typeof value === "object" && value !== null) return value;
+    } catch {
+      // The next way of writing it.
+    }
+  }
+  return undefined;
+}

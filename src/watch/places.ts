@@ -1,0 +1,32 @@
+/** The bytes of lines that reasons name: found once, and remembered while they are named again. */
+import type { Log } from "../log/log.ts";
+import type { Place, Span } from "./summary.ts";
+
+const KEPT = 16;
+
+export class Places {
+  readonly #known = new Map<string, Span>();
+
+  /** Finds places before `end`. The log is opened when a place is not known yet, and closed with the finder. */
+  finder(open: () => Log | undefined, end: number): Finder {
+    let log: Log | undefined;
+    const find = (place: Place): Span => {
+      const key = `${place.from}-${place.to}`;
+      const known = this.#known.get(key);
+      if (known !== undefined) return known;
+      log ??= open();
+      const found = {
+        start: log?.atLine(Math.max(0, place.from - 1), end).offset ?? 0,
+        end: log?.atLine(place.to, end).offset ?? 0,
+      };
+      if (this.#known.size >= KEPT) this.#known.clear();
+      this.#known.set(key, found);
+      return found;
+    };
+    return { find, [Symbol.dispose]: () => log?.close() };
+  }
+}
+
+interface Finder extends Disposable {
+  find(place: Place): Span;
+}

@@ -1,0 +1,222 @@
+/**
+ * A verdict with its context, for people and other agents. The first sixteen fields have the names of the older monitor, so that what
+ * read its files reads these; the rest says why, since when, and up to where the log was read. Everything that quotes is masked.
+ */
+import { stripVTControlCharacters } from "node:util";
+import type { AgentId, TaskId } from "../core/ids.ts";
+import { maskText } from "../core/mask.ts";
+import { questionIn } from "../core/question.ts";
+import type { AgentSummary, Evidence } from "../core/summary.ts";
+import { iso } from "../core/time.ts";
+import type { Outcome } from "../core/types.ts";
+import type { Activity, StreamResult } from "../drivers/index.ts";
+import { placeId } from "../journal/event.ts";
+import type { Facts, Judgement, Reason } from "../judge/judge.ts";
+import type { RuleName } from "../judge/rules.ts";
+import { RULES } from "../judge/rules.ts";
+import type { CursorRow } from "../registry/registry.ts";
+import { priceOf } from "./cost.ts";
+import type { Recent } from "./run-reading.ts";
+
+const SUMMARY_VERSION = 1;
+
+/** Lines of a log, and their bytes. */
+export interface Place {
+  from: number;
+  to: number;
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Whose summary it is. */
+export interface Subject {
+  agent: AgentId;
+  name: string | null;
+  task: TaskId;
+  run: number;
+  role: string | null;
+  parent: AgentId | null;
+  model: string | null;
+  /** The goal in words. */
+  assigned: string;
+}
+
+export interface SummaryOf {
+  subject: Subject;
+  facts: Facts;
+  judgement: Judgement;
+  recent: Recent;
+  result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "tools">;
+  cursor: CursorRow;
+  /** Bytes of the lines that a reason names. */
+  bytes(place: Place): Span;
+  previous: AgentSummary | null;
+  final: boolean;
+}
+
+const TASK_CHARS = 500;
+const PREVIEW_CHARS = 200;
+const ACTIVITY_CHARS = 160;
+const EVIDENCE_MOST = 5;
+
+export function makeSummary(of: SummaryOf): AgentSummary {
+  const { subject, facts, judgement, recent, result, cursor, previous } = of;
+  const { verdict, cause } = judgement;
+  const same = previous !== null && previous.on_track_status === verdict && previous.cause === cause;
+  const model = result.model ?? subject.model;
+  const estimate = result.cost_usd === null ? priceOf(model, result.tokens) : null;
+  return {
+    instance_id: subject.agent,
+    instance_name: subject.name ?? subject.agent,
+    timestamp: iso(facts.nowMs),
+    current_activity: activityOf(facts, recent.activity),
+    on_track_status: verdict,
+    confidence_score: judgement.confidence,
+    assigned_task: line(subject.assigned, TASK_CHARS),
+    parent_instance_id: subject.parent,
+    role: subject.role,
+    last_tool_used: recent.tools.at(-1) ?? null,
+    recent_tools: [...recent.tools],
+    output_preview: line(recent.text.slice(-PREVIEW_CHARS * 4), PREVIEW_CHARS),
+    idle_duration_seconds: idleSeconds(facts),
+    drift_reasons: judgement.reasons.map(reasonText),
+    alignment_keywords: recent.keywords,
+    recommended_action: actionOf(judgement, facts),
+    evidence: judgement.reasons.slice(0, EVIDENCE_MOST).map((reason) => evidenceOf(reason, of)),
+    schema_version: SUMMARY_VERSION,
+    id: same
+      ? previous.id
+      : placeId("verdict", `${subject.agent}.${subject.run}`, `${cursor.line} ${verdict} ${cause ?? ""}`),
+    task: subject.task,
+    run: subject.run,
+    level: judgement.level,
+    cause,
+    resets_at: judgement.resets_at,
+    since: same ? previous.since : iso(facts.nowMs),
+    verdict_source: "rules",
+    position: {
+      offset: cursor.offset,
+      line: cursor.line,
+      checksum: cursor.checksum,
+      missed_bytes: cursor.missed_bytes,
+    },
+    model,
+    tokens: result.tokens,
+    cost_usd: result.cost_usd ?? estimate,
+    cost_estimated: estimate !== null,
+    tools: result.tools,
+    final: of.final,
+    asks: askedBy(recent.activity),
+    second_opinion: null,
+  };
+}
+
+/** What a reader of the file would see change; the clock alone changes nothing. */
+export function isNews(summary: AgentSummary, before: AgentSummary | null): boolean {
+  if (before === null) return true;
+  const { timestamp: _at, idle_duration_seconds: _idle, evidence: _evidence, drift_reasons: _why, ...rest } = summary;
+  return Object.entries(rest).some(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof AgentSummary]),
+  );
+}
+
+function evidenceOf({ rule, level, value, threshold, evidence }: Reason, { subject, bytes }: SummaryOf): Evidence {
+  const place = evidence.seq;
+  const at = place === null ? null : bytes(place);
+  const log =
+    place === null || at === null
+      ? null
+      : { run: subject.run, line_start: place.from, line_end: place.to, byte_start: at.start, byte_end: at.end };
+  return { source: "rules", rule, level, about: RULES[rule].about, value, threshold, log, quote: evidence.quote };
+}
+
+function reasonText({ rule, value, threshold }: Reason): string {
+  return `${rule}: ${value} (from ${threshold})`;
+}
+
+function idleSeconds({ nowMs, lastOutputMs, startedMs }: Facts): number | null {
+  const since = lastOutputMs ?? startedMs;
+  return since === null ? null : Math.max(0, Math.round((nowMs - since) / 1000));
+}
+
+function activityOf({ phase, outcome, why, queued }: Facts, activity: Activity | null): string {
+  // One that lost its keeper may well work on; its outcome only says that nobody will see the end.
+  if (outcome !== null && phase !== "lost") return line(endWords(outcome, why), ACTIVITY_CHARS);
+  if (queued) return "Queued: starts when there is room";
+  if (phase === "intended" || phase === "launching") return "Starting";
+  if (activity === null) return "No output yet";
+  switch (activity.kind) {
+    case "tool":
+      return line(`Uses ${activity.name}: ${String(activity.input)}`, ACTIVITY_CHARS);
+    case "tool_result":
+      return "Reading tool output";
+    case "said":
+      return line(`Says: ${activity.text}`, ACTIVITY_CHARS);
+    case "thought":
+      return line(`Thinks: ${activity.text}`, ACTIVITY_CHARS);
+    case "permission":
+      return `${activity.denied ? "Was not permitted" : "Asks for permission"} to use ${line(activity.tool, 60)}`;
+    case "trouble":
+      return line(`Trouble with its model: ${activity.text}`, ACTIVITY_CHARS);
+    case "finished":
+      return activity.ok ? "Says that it is done" : line(`Gave up: ${activity.why ?? "no reason"}`, ACTIVITY_CHARS);
+    case "started":
+      return "Started";
+    case "usage":
+    case "note":
+    case "unparsed":
+      return "Working";
+  }
+}
+
+function askedBy(activity: Activity | null): string | null {
+  const question = activity?.kind === "finished" ? questionIn(activity.text) : null;
+  return question && line(question, TASK_CHARS);
+}
+
+function endWords(outcome: Outcome, why: string | null): string {
+  const word = { completed: "Completed", failed: "Failed", stopped: "Stopped", limit: "Limit reached", lost: "Lost" };
+  if (why === null) return word[outcome];
+  return outcome === "limit" ? why : `${word[outcome]}: ${why}`;
+}
+
+const ACTIONS: Readonly<Record<RuleName, string>> = {
+  never_started: "Look at why it could not be started, then restart it.",
+  trouble: "Look at the trouble with its model; wait for the reset, or give it another key or model.",
+  failed: "Read the end of its log, then restart it.",
+  held: "Free what it is held for; it goes on by itself.",
+  no_first_output: "Look at it; if it stays silent, stop and restart it.",
+  model_silent: "It may recover; if it stays silent, stop it and restart it with --resume.",
+  tool_silent: "Look at the tool that it waits for.",
+  permission_wait: "Nobody will answer: stop it and give it more permission.",
+  denied: "Give it more permission, or another task.",
+  repeat: "Look at the repeated call; tell it what is wrong, or stop it.",
+  cycle: "Look at the calls that it goes round in; tell it what is wrong, or stop it.",
+  again: "Look at the repeated call; tell it what is wrong, or stop it.",
+  retry: "Look at the failing call; tell it what is wrong, or stop it.",
+  same_error: "Look at the error that comes again; tell it how to get past it.",
+  error_streak: "Look at the last errors; tell it how to get past them.",
+  mistakes: "Look at the last errors; tell it how to get past them.",
+  no_news: "Nothing new comes out: ask it what it waits for, or stop it.",
+  same_words: "It repeats itself: stop it.",
+  off_task: "Compare what it does with its task; remind it of the task.",
+  unproven: "Check its work: it says that it is done and used no tool with success.",
+  flood: "Look at what it prints: it floods its log.",
+};
+
+function actionOf({ reasons, resets_at }: Judgement, { outcome, phase }: Facts): string {
+  const [first] = reasons;
+  if (first === undefined) return outcome === null || phase === "lost" ? "None." : "Look at its result.";
+  return resets_at === null ? ACTIONS[first.rule] : `Wait until ${resets_at}. ${ACTIONS[first.rule]}`;
+}
+
+/** One line, bounded, without colours and secrets. */
+function line(text: string, most: number): string {
+  const flat = maskText(stripVTControlCharacters(text.slice(0, most * 8)))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
+}

@@ -1,0 +1,321 @@
+/**
+ * The watch: new lines of each live log, and of those that have just ended, become a verdict and a summary. Cursor and summary are stored
+ * in one transaction; then files and journal hear of what has changed, and that they did is stored too. Whoever dies in between is
+ * followed by one who tells it again under the same id. Trouble with one agent does not touch the others.
+ */
+import { statSync } from "node:fs";
+import { setImmediate as breathe } from "node:timers/promises";
+import type { AgentId } from "../core/ids.ts";
+import type { AgentSummary } from "../core/summary.ts";
+import { iso } from "../core/time.ts";
+import { ENDED_PHASES } from "../core/types.ts";
+import type { Driver } from "../drivers/index.ts";
+import { readFacts } from "../facts/facts.ts";
+import type { Observed } from "../facts/observe.ts";
+import { runRow } from "../facts/record.ts";
+import { hasLater } from "../facts/run-numbers.ts";
+import type { Facts as JudgedFacts } from "../judge/judge.ts";
+import type { Watching } from "../registry/watched.ts";
+import { reconcile } from "../run/reconcile.ts";
+import { openRun } from "../stream/open-run.ts";
+import { sessionBefore } from "../stream/result.ts";
+import { StderrReading } from "../stream/stderr-reading.ts";
+import { type Context, catchUp, withReader } from "../workspace/context.ts";
+import { findDriver } from "../workspace/find-driver.ts";
+import { readOpinionState } from "./opinion/opinion-state.ts";
+import type { Candidate, SecondOpinions } from "./opinion/second-opinions.ts";
+import { withOpinion } from "./opinion/with-opinion.ts";
+import { Places } from "./places.ts";
+import { RunReading, STREAM } from "./run-reading.ts";
+import { Silence } from "./silence.ts";
+import { isNews, makeSummary, type Subject } from "./summary.ts";
+import { tellSummaries } from "./tell-summaries.ts";
+
+/** Of one log in one round, and of all. The rest is read in the next, which comes at once. */
+const LOG_BYTES = 4 << 20;
+const ROUND_BYTES = 64 << 20;
+/** Read at a stretch: whoever else is served by this process waits that long. */
+const STRETCH_BYTES = 32 << 10;
+/** What ended longer ago without anybody watching is read only when somebody asks for it. */
+const JUST_ENDED_MS = 3_600_000;
+const BACKOFF_MS = 10_000;
+
+interface Kept {
+  subject: Subject;
+  /** Its task and its prompt. */
+  goal: string;
+  reading: RunReading;
+  driver: Driver;
+  summary: AgentSummary | null;
+  /** What the registry has. */
+  stored: AgentSummary | null;
+  storedOffset: number | undefined;
+  /** The file as it was read last: while it stays so there is nothing to read. */
+  file: { path: string; ino: number; size: number } | null;
+  places: Places;
+  stderr: StderrReading;
+}
+
+export interface WatchOptions {
+  /** Only these agents. */
+  only?: ReadonlySet<AgentId> | undefined;
+  /** What a reconcile has just found. */
+  observed?: readonly Observed[] | undefined;
+  /** Nobody looks again soon: look at silent processes twice now. */
+  once?: boolean | undefined;
+  /** The time by the wall clock that silence is measured to: what would be said then if nothing happened until then. */
+  nowMs?: number | undefined;
+}
+
+export interface WatchRound {
+  summaries: AgentSummary[];
+  /** Those of which files and journal heard. */
+  changed: AgentSummary[];
+  lines: number;
+  /** There is more to read at once. */
+  more: boolean;
+  /** Agents that could not be read. */
+  failed: { agent: AgentId; run: number; error: string }[];
+}
+
+export class Watch {
+  readonly #context: Context;
+  readonly #kept = new Map<string, Kept>();
+  readonly #silence: Silence;
+  readonly #resting = new Map<string, number>();
+  readonly #opinions: SecondOpinions | undefined;
+  #first = 0;
+
+  /** With `opinions`, a model is asked too. */
+  constructor(context: Context, opinions?: SecondOpinions) {
+    this.#context = context;
+    this.#silence = new Silence(context.thresholds);
+    this.#opinions = opinions;
+  }
+
+  async round(options: WatchOptions = {}): Promise<WatchRound> {
+    const all = this.#candidates(options.observed ?? (await reconcile(this.#context)));
+    const wanted = all.filter(({ agent }) => options.only === undefined || options.only.has(agent));
+    const nowMs = options.nowMs ?? Date.now();
+    const processes = await this.#silence.look(wanted, nowMs, options.once ?? false);
+    const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, failed: [] };
+    const news: Kept[] = [];
+    let budget = ROUND_BYTES;
+    for (const one of this.#inTurn(wanted)) {
+      const key = keyOf(one);
+      if ((this.#resting.get(key) ?? 0) > performance.now()) continue;
+      try {
+        const kept = this.#kept.get(key) ?? (await this.#keep(one));
+        const before = kept.reading.cursor;
+        const more = await this.#readOn(one, kept, Math.min(budget, LOG_BYTES));
+        if (!more) kept.reading.hear(kept.stderr.read(this.#context, one, kept.driver));
+        const { cursor } = kept.reading;
+        budget -= cursor.offset - before.offset;
+        done.lines += cursor.line - before.line;
+        done.more ||= more;
+        kept.summary = this.#summary(one, kept, { more, nowMs, process: processes.get(key) ?? null });
+        const placed = kept.summary.final || cursor.offset === kept.storedOffset;
+        if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
+        done.summaries.push(kept.summary);
+      } catch (error) {
+        this.#resting.set(key, performance.now() + BACKOFF_MS);
+        this.#kept.delete(key);
+        done.failed.push({ agent: one.agent, run: one.run, error: String(error) });
+      }
+    }
+    await this.#store(news, done);
+    this.#opinions?.consider(wanted.flatMap((one) => this.#candidate(one)));
+    if (options.only === undefined) this.#forget(all);
+    return done;
+  }
+
+  /** What lives, and what ended and was not read to its end. */
+  #candidates(observed: readonly Observed[]): Observed[] {
+    const { layout } = this.#context;
+    const left = new Set(observed.filter((one) => one.left).map(keyOf));
+    const found = new Map(observed.filter((one) => !one.left).map((one) => [keyOf(one), one]));
+    for (const { agent, run } of withReader(this.#context, (registry) =>
+      registry.unwatched(iso(Date.now() - JUST_ENDED_MS)),
+    )) {
+      const name = { task: agent.task, agent: agent.id, run: run.run };
+      if (found.has(keyOf(name)) || left.has(keyOf(name))) continue;
+      const facts = readFacts(layout.run(agent.task, agent.id, run.run));
+      if (facts.intent)
+        found.set(keyOf(name), {
+          ...name,
+          facts,
+          left: false,
+          row: runRow(layout, name.task, name.agent, name.run, facts, !hasLater(this.#context, name)),
+        });
+    }
+    return [...found.values()].filter(({ facts }) => facts.intent !== undefined);
+  }
+
+  /** Each round begins with another one, so that a flood of one does not starve those behind it. */
+  #inTurn(all: readonly Observed[]): Observed[] {
+    const first = all.length === 0 ? 0 : this.#first++ % all.length;
+    return [...all.slice(first), ...all.slice(0, first)];
+  }
+
+  async #keep({ task, agent, run, facts }: Observed): Promise<Kept> {
+    const intent = facts.intent as NonNullable<typeof facts.intent>;
+    const driver = await findDriver(this.#context, intent.driver);
+    const { cursor, summary, goal } = withReader(this.#context, (registry) => ({
+      cursor: registry.watched.cursor(agent, STREAM, run),
+      summary: (registry.watched.summary(agent, run)?.data ?? null) as AgentSummary | null,
+      goal: registry.task(task)?.description ?? "",
+    }));
+    const assigned = [goal, intent.prompt ?? ""]
+      .filter((text, i, both) => text !== "" && both.indexOf(text) === i)
+      .join("\n");
+    const { role, parent, name, model } = intent;
+    const before = sessionBefore(this.#context, { task, agent, run }, facts);
+    const { thresholds } = this.#context;
+    const reading = new RunReading({ agent, run, driver, task: assigned, before, thresholds });
+    const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
+    const kept: Kept = {
+      subject,
+      goal: assigned,
+      reading,
+      driver,
+      summary,
+      stored: summary,
+      storedOffset: cursor?.offset,
+      file: null,
+      places: new Places(),
+      stderr: new StderrReading(),
+    };
+    const start = cursor ?? (summary?.final ? { ...reading.cursor, ...summary.position } : undefined);
+    if (start !== undefined) {
+      const opened = openRun(this.#context, { task, agent, run }, driver.json);
+      try {
+        if (opened !== undefined)
+          reading.takeUp(opened.log, start, { tokens: summary?.tokens ?? null, cost_usd: summary?.cost_usd ?? null });
+      } finally {
+        opened?.log.close();
+      }
+    }
+    this.#kept.set(keyOf({ agent, run }), kept);
+    return kept;
+  }
+
+  /** At most `bytes`, as far as whole lines go. True when there is more. */
+  async #readOn(one: Observed, kept: Kept, bytes: number): Promise<boolean> {
+    if (bytes <= 0) return true;
+    const end = kept.reading.cursor.offset + bytes;
+    let more: boolean;
+    do {
+      const before = kept.reading.cursor;
+      more = this.#read(one, kept, Math.min(bytes, STRETCH_BYTES));
+      if (kept.reading.cursor !== before) await breathe();
+    } while (more && end - kept.reading.cursor.offset >= STRETCH_BYTES);
+    return more;
+  }
+
+  /** True when there is more. */
+  #read({ task, agent, run, row }: Observed, kept: Kept, bytes: number): boolean {
+    const live = !ENDED_PHASES.includes(row.phase);
+    if (kept.file !== null && live) {
+      const now = statSync(kept.file.path, { throwIfNoEntry: false });
+      if (now?.ino === kept.file.ino && now.size === kept.file.size) return false;
+    }
+    const opened = openRun(this.#context, { task, agent, run }, kept.driver.json);
+    if (opened === undefined) return false;
+    const { log, path } = opened;
+    try {
+      // Asked before it is read: what is printed in between is found by the next round.
+      const now = statSync(path, { throwIfNoEntry: false });
+      const more = kept.reading.read(log, live, bytes);
+      kept.file = more || now === undefined ? null : { path, ino: now.ino, size: now.size };
+      return more;
+    } finally {
+      log.close();
+    }
+  }
+
+  #summary(
+    one: Observed,
+    kept: Kept,
+    now: { more: boolean; nowMs: number; process: JudgedFacts["process"] },
+  ): AgentSummary {
+    const { row } = one;
+    const facts: JudgedFacts = {
+      nowMs: now.nowMs,
+      phase: row.phase,
+      outcome: row.outcome,
+      why: row.reason,
+      startedMs: timeOf(row.started_at),
+      lastOutputMs: timeOf(row.last_output_at),
+      queued: row.queued === 1,
+      hold: row.hold,
+      speaks: kept.driver.json,
+      process: now.process,
+    };
+    const stream = kept.reading.result;
+    const ended = one.facts.cleanup?.result;
+    const { llm_every: everyMs } = this.#context.config;
+    using places = kept.places.finder(
+      () => openRun(this.#context, one, kept.driver.json)?.log,
+      kept.reading.cursor.offset,
+    );
+    const summary = makeSummary({
+      subject: kept.subject,
+      facts,
+      judgement: kept.reading.judge.verdict(facts),
+      recent: kept.reading.recent,
+      result: ended ? { ...stream, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : stream,
+      cursor: kept.reading.cursor,
+      bytes: places.find,
+      previous: kept.summary,
+      final: !now.more && ENDED_PHASES.includes(row.phase),
+    });
+    if (row.outcome !== null) return summary;
+    // Whoever looks tells it, also one that asks no model itself.
+    return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes: places.find });
+  }
+
+  /** A registry that cannot be had now hears of it in the next round: what is in memory is ahead of it and stays right. */
+  async #store(news: readonly Kept[], done: WatchRound): Promise<void> {
+    const rows = news.flatMap((kept) => (kept.summary === null ? [] : [watching(kept, kept.summary)]));
+    if (!catchUp(this.#context, ({ watched }) => watched.commit(rows))) {
+      done.more = true;
+      return;
+    }
+    for (const kept of news) {
+      kept.stored = kept.summary;
+      kept.storedOffset = kept.reading.cursor.offset;
+    }
+    done.changed = await tellSummaries(
+      this.#context,
+      news.flatMap(({ summary }) => summary ?? []),
+    );
+  }
+
+  #candidate({ task, agent, run, row }: Observed): Candidate[] {
+    const kept = this.#kept.get(keyOf({ agent, run }));
+    if (kept === undefined || kept.summary === null || row.outcome !== null) return [];
+    const { summary, driver, goal } = kept;
+    return [{ task, agent, run, summary, driver, goal, startedMs: timeOf(row.started_at) ?? Date.now() }];
+  }
+
+  #forget(all: readonly Observed[]): void {
+    const keys = new Set(all.map(keyOf));
+    this.#silence.keep(keys);
+    for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
+    for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
+  }
+}
+
+function watching({ reading }: Kept, summary: AgentSummary): Watching {
+  const { instance_id: agent, run, id, on_track_status: verdict, final } = summary;
+  const data = summary as unknown as Record<string, unknown>;
+  return { cursor: reading.cursor, summary: { agent, run, id, final: final ? 1 : 0, data }, verdict };
+}
+
+function keyOf({ agent, run }: Pick<Observed, "agent" | "run">): string {
+  return `${agent}.${run}`;
+}
+
+function timeOf(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
+}

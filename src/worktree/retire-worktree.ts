@@ -1,0 +1,200 @@
+/**
+ * Taking an agent's worktree away without ever losing work. It goes only when the agent has ended, no process works in it, and all
+ * that is in it is in another branch too; git itself checks once more (`worktree remove` without --force). Everything else is kept
+ * and told, or, when asked for, saved as a branch first.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { toMidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
+import type { WorktreeFact } from "../core/intent.ts";
+import type { WorktreeReport } from "../core/types.ts";
+import { removeFile, removeTree } from "../disk/inside.ts";
+import { readFacts } from "../facts/facts.ts";
+import { hasEnded } from "../facts/observe.ts";
+import { git, gitText } from "../process/git.ts";
+import { processesIn } from "../process/identity.ts";
+import { type Context, type RunName, withReader } from "../workspace/context.ts";
+import { assertWorktree, changesIn, sha256, withoutCopies, worktreeOf } from "./worktree.ts";
+
+type Retired = Pick<WorktreeReport, "action" | "why">;
+
+/** Who signs a rescue where git knows no user. */
+const SIGNED = Object.fromEntries(
+  ["AUTHOR", "COMMITTER"].flatMap((who) => [
+    [`GIT_${who}_NAME`, "midwatch"],
+    [`GIT_${who}_EMAIL`, "midwatch@localhost"],
+  ]),
+);
+const RESCUE_NAMES = 100;
+
+/** With `rescue`, work that exists nowhere else is committed to `midwatch/rescue/<agent>` first. Never throws. */
+export async function retireWorktree(
+  context: Context,
+  name: RunName,
+  { rescue = false }: { rescue?: boolean | undefined } = {},
+): Promise<Retired> {
+  const fact = worktreeOf(context, name);
+  if (fact === undefined) return { action: "missing", why: "it has no worktree of its own" };
+  try {
+    if (isAtWork(context, name)) return kept("its agent has not ended");
+    if (!existsSync(fact.path)) return await forget(context, fact);
+    await assertWorktree(context, fact);
+    const [user] = processesIn(fact.path);
+    if (user !== undefined) return kept(`process ${user.pid} (${user.name}) works in it`);
+    const why = await unsaved(context, fact);
+    if (why === undefined)
+      return await remove(context, fact, { action: "removed", why: "all of it is in another branch" });
+    return rescue ? await rescueWork(context, name.agent, fact) : kept(why);
+  } catch (error) {
+    return kept(toMidwatchError(error).message);
+  }
+}
+
+/** Why its worktree may not go, in words; undefined when it may, or there is none. */
+export async function mustKeepWorktree(context: Context, name: RunName): Promise<string | undefined> {
+  const fact = worktreeOf(context, name);
+  if (fact === undefined || !existsSync(fact.path)) return undefined;
+  try {
+    await assertWorktree(context, fact);
+    return await unsaved(context, fact);
+  } catch (error) {
+    return toMidwatchError(error).message;
+  }
+}
+
+/** After a launch that failed: no agent ever worked in it, so all of it is what we made and goes without a question. */
+export async function undoWorktree(context: Context, name: RunName): Promise<void> {
+  const fact = worktreeOf(context, name);
+  const { intent, start, claim } = readFacts(context.layout.run(name.task, name.agent, name.run));
+  // A keeper that is only slow may still start it.
+  const neverRan = intent === undefined || claim?.by === "launcher" || start?.exec_error;
+  if (fact === undefined || name.run !== 1 || !neverRan) return;
+  try {
+    if (processesIn(fact.path).length > 0) return; // A setup whose launcher was killed goes on.
+    removeTree(context.layout.root, fact.path);
+    await forget(context, fact);
+  } catch {
+    // It stays, as any other that cannot be removed; what made the launch fail is what has to be told.
+  }
+}
+
+function kept(why: string): Retired {
+  return { action: "kept", why };
+}
+
+function isAtWork(context: Context, name: RunName): boolean {
+  const newest = withReader(context, (registry) => registry.get(name.agent))?.run.run ?? name.run;
+  return [name.run, newest].some((run) => {
+    const facts = readFacts(context.layout.run(name.task, name.agent, run));
+    return facts.intent !== undefined && !hasEnded(facts);
+  });
+}
+
+/** The folder is gone already: what git still knows of it goes too, and its branch if nothing is lost by that. */
+async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
+  await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env });
+  await removeBranch(context, fact);
+  return { action: "missing", why: `${fact.path} is gone` };
+}
+
+/** What of it exists nowhere else; undefined when nothing does. */
+async function unsaved(context: Context, fact: WorktreeFact): Promise<string | undefined> {
+  const changes = await changesIn(context, fact);
+  if (changes.length > 0) return `${changes.length} uncommitted ${changes.length === 1 ? "change" : "changes"}`;
+  const [hidden] = await hiddenFrom(context, fact);
+  if (hidden !== undefined) return `git was told not to look at ${hidden}`;
+  const head = await gitText(fact.path, ["rev-parse", "HEAD"], { env: context.env });
+  if (!(await isElsewhere(context, fact, head))) return "it has commits that are in no other branch";
+  return undefined;
+}
+
+/** Files that `update-index` hides from status: a change in one would be lost without a word. */
+async function hiddenFrom({ env }: Context, { path }: WorktreeFact): Promise<string[]> {
+  const listed = await gitText(path, ["ls-files", "-v", "-z"], { env });
+  return listed
+    .split("\0")
+    .filter((one) => /^[a-z] /.test(one) || (one.startsWith("S ") && existsSync(join(path, one.slice(2)))))
+    .map((one) => one.slice(2));
+}
+
+/** Whether a commit was there before the agent, or is in a branch or tag beside its own. */
+async function isElsewhere({ env }: Context, fact: WorktreeFact, commit: string): Promise<boolean> {
+  const { repository, base, branch } = fact;
+  if ((await git(repository, ["merge-base", "--is-ancestor", commit, base], { env })).code === 0) return true;
+  const refs = await gitText(
+    repository,
+    ["for-each-ref", `--contains=${commit}`, "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags"],
+    { env },
+  );
+  return refs.split("\n").some((ref) => ref !== "" && ref !== `refs/heads/${branch}`);
+}
+
+async function remove(context: Context, fact: WorktreeFact, done: Retired): Promise<Retired> {
+  for (const { path, sha256: hash } of fact.copied) {
+    const file = join(fact.path, path);
+    // The same bytes as when we put it there: no work of anybody's. One that git tracks now is git's matter.
+    const tracked = await git(fact.path, ["ls-files", "--error-unmatch", "--", `:(top,literal)${path}`], {
+      env: context.env,
+    });
+    if (tracked.code !== 0 && existsSync(file) && sha256(readFileSync(file)) === hash)
+      removeFile(context.layout.root, file);
+  }
+  await gitText(fact.repository, ["worktree", "remove", fact.path], { env: context.env, timeoutMs: 10 * 60_000 });
+  await removeBranch(context, fact);
+  return done;
+}
+
+/** The branch as it is now, unless it holds something of its own or is checked out somewhere. */
+async function removeBranch(context: Context, fact: WorktreeFact): Promise<void> {
+  const ref = `refs/heads/${fact.branch}`;
+  const format = "--format=%(objectname) %(worktreepath)";
+  const [tip = "", used = ""] = (
+    await gitText(fact.repository, ["for-each-ref", format, ref], { env: context.env })
+  ).split(" ");
+  if (tip === "" || used !== "" || !(await isElsewhere(context, fact, tip))) return;
+  await git(fact.repository, ["update-ref", "-d", ref, tip], { env: context.env });
+}
+
+/**
+ * Everything that is not ignored becomes a commit on a branch of its own, what was staged as a commit before it. The worktree is
+ * then exactly that commit, so that git's own check lets it go; a file written meanwhile makes git refuse, and it stays.
+ */
+async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact): Promise<Retired> {
+  const { path } = fact;
+  const run = (...args: string[]): Promise<string> =>
+    gitText(path, args, { env: { ...SIGNED, ...context.env }, timeoutMs: 10 * 60_000 });
+  for (const flag of ["--no-assume-unchanged", "--no-skip-worktree"]) {
+    const input = (await hiddenFrom(context, fact)).map((file) => `${file}\0`).join("");
+    await gitText(path, ["update-index", flag, "-z", "--stdin"], { env: context.env, input });
+  }
+  const head = await run("rev-parse", "HEAD");
+  const before = await git(path, ["symbolic-ref", "--quiet", "HEAD"], { env: context.env });
+  const staged = await git(path, ["write-tree"], { env: context.env }); // Fails in the middle of a merge: then there is none.
+  await run("add", "--all", "--", ...withoutCopies(fact));
+  const whole = await run("write-tree");
+  let commit = head;
+  for (const tree of [...(staged.code === 0 ? [staged.stdout.trim()] : []), whole]) {
+    if (tree === (await run("rev-parse", `${commit}^{tree}`))) continue;
+    const what = tree === whole ? "uncommitted work" : "what was staged";
+    commit = await run("commit-tree", tree, "-p", commit, "-m", `midwatch: ${what} of ${agent}`);
+  }
+  const branch = await nameRescue(context, agent, fact, commit);
+  try {
+    await run("update-ref", "--no-deref", "HEAD", commit, head);
+    return await remove(context, fact, { action: "rescued", why: `its work is in the branch ${branch}` });
+  } catch (error) {
+    if (before.code === 0) await run("symbolic-ref", "HEAD", before.stdout.trim());
+    return kept(`${toMidwatchError(error).message} Its work is in the branch ${branch}, too.`);
+  }
+}
+
+/** Another rescue of the same agent is never written over. */
+async function nameRescue(context: Context, agent: AgentId, fact: WorktreeFact, commit: string): Promise<string> {
+  for (let i = 1; ; i++) {
+    const branch = `midwatch/rescue/${agent}${i === 1 ? "" : `-${i}`}`;
+    const args = ["update-ref", `refs/heads/${branch}`, commit, ""];
+    if (i === RESCUE_NAMES) await gitText(fact.repository, args, { env: context.env });
+    if ((await git(fact.repository, args, { env: context.env })).code === 0) return branch;
+  }
+}
