@@ -146,7 +146,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
       await page.waitForTimeout(60);
     }
     // The lines come from a server that reads this log for its verdict just now.
-    await expect.poll(async () => (await top()) - middle, { timeout: 30_000 }).toBeGreaterThan(200);
+    await expect.poll(async () => (await top()) - middle, { timeout: patient(30_000) }).toBeGreaterThan(200);
     await page.waitForTimeout(400);
     const further = await top();
     expect(further - middle).toBeLessThan(500);

@@ -107,7 +107,7 @@ it("tells every door the same of runs that ended well by their CLI's word and le
   ]);
   expect((await midwatch(at.folder, ["show", agents["asks"] as string], env)).stdout).toContain("asks you: It asks:");
   for (const { next } of said.needs) expect(await follow(at, next, env)).toBe(0);
-}, 60_000);
+});
 
 /** Types what was advised, as a person would. */
 async function follow(at: Lab, command: string, env: NodeJS.ProcessEnv): Promise<number> {
@@ -129,7 +129,7 @@ it("shows no secret of the run in the question that it asks", async () => {
     expect(stdout).toMatch(/Should I use the token/);
     expect(stdout).not.toContain(secret);
   }
-}, 60_000);
+});
 
 it("an agent that takes messages and finished its turn with a question asks while it lives", async () => {
   const at = lab();
@@ -154,7 +154,7 @@ it("an agent that takes messages and finished its turn with a question asks whil
     },
   });
   expect(await follow(at, attention?.next ?? "", env)).toBe(0);
-}, 60_000);
+});
 
 it("says what a lost run that prints on, a queued one and a passed limit are", async () => {
   const at = lab({ tier: "subreaper", max_running: 2 });
@@ -178,4 +178,4 @@ it("says what a lost run that prints on, a queued one and a passed limit are", a
   expect(does(queued.agent)).toBe("Queued: starts when there is room");
   const said = await midwatch(at.folder, []);
   expect(said.stdout).toMatch(/lost +\S+ +- +Its keeper is gone; \d+ of its processes work/);
-}, 60_000);
+});

@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { ListRecord, Report } from "../../src/core/types.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
+import { patient } from "../support/patience.ts";
 import { until } from "../support/workspace.ts";
 
 const PAST = join(import.meta.dirname, "../past");
@@ -125,11 +126,11 @@ describe.each(VERSIONS)("a project of %s", (version) => {
 });
 
 describe.each(VERSIONS)("agents that %s runs", (version) => {
-  it("are seen, spoken to and stopped with proof by this version", { timeout: 120_000 }, async () => {
+  it("are seen, spoken to and stopped with proof by this version", async () => {
     const program = join(unpack(`midwatch-${version}.tgz`), "package/dist/midwatch.js");
     const cwd = folder();
     const before = (...argv: string[]): string =>
-      execFileSync(process.execPath, [program, ...argv], { cwd, encoding: "utf8", timeout: 60_000 });
+      execFileSync(process.execPath, [program, ...argv], { cwd, encoding: "utf8", timeout: patient(60_000) });
     const start = (...argv: string[]): ListRecord => JSON.parse(before("run", "--json", ...argv)) as ListRecord;
     const talks = start("--name", "talks", "--interactive", "--", "cat").agent;
     const family = start("--name", "family", "--", "sh", "-c", "echo up; sleep 600 & sleep 600 & wait").agent;

@@ -1,4 +1,4 @@
-/** Clients without a token that ask for a WebSocket and reset the connection: the server lives and has no descriptor more than before. */
+/** Clients without a token that ask for a WebSocket and reset the connection: the server lives and has no socket more than before. */
 import { startUp } from "../support/http.ts";
 import { resetUpgrades } from "../support/reset-upgrades.ts";
 import { Lab } from "../support/workspace.ts";
@@ -10,8 +10,8 @@ export function refusedUpgrades(count: number, seed = 1): Promise<Report> {
     try {
       const { faults, before, after } = await resetUpgrades(await startUp(lab, "--port", "0"), count);
       for (const fault of faults) fail(fault);
-      figures["descriptors before"] = before;
-      figures["descriptors after"] = after;
+      figures["sockets before"] = before;
+      figures["sockets after"] = after;
     } finally {
       await lab.end();
     }

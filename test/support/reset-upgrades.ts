@@ -1,6 +1,6 @@
 /** Clients without a token that ask for a WebSocket and reset the connection, each at another moment. No vitest in here. */
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { ask, type Up } from "./http.ts";
 import { until } from "./workspace.ts";
@@ -10,7 +10,7 @@ const SETTLE_MS = 30_000;
 
 export interface Resets {
   faults: string[];
-  /** Open descriptors of the server before and after. */
+  /** Open sockets of the server before and after. */
   before: number;
   after: number;
 }
@@ -18,8 +18,7 @@ export interface Resets {
 /** Works on a server in a process of its own: what ends it must not end the test. */
 export async function resetUpgrades({ url, pid }: Up, count: number): Promise<Resets> {
   const { hostname, port, host } = new URL(url);
-  await ask(url, "/healthz"); // What the first request opens is there before we count.
-  const before = descriptors(pid);
+  const before = sockets(pid);
   let left = count;
   const lane = async (): Promise<void> => {
     for (let i = left--; i > 0; i = left--) {
@@ -39,10 +38,20 @@ export async function resetUpgrades({ url, pid }: Up, count: number): Promise<Re
   await Promise.all(Array.from({ length: AT_ONCE }, () => lane().catch((error) => faults.push(String(error)))));
   const alive = (await ask(url, "/healthz").catch(() => undefined))?.status === 200;
   if (!alive) return { faults: [...faults, "the server is gone"], before, after: 0 };
-  await until(() => descriptors(pid) <= before, SETTLE_MS).catch(() => faults.push("descriptors are left open"));
-  return { faults: faults.slice(0, 5), before, after: descriptors(pid) };
+  await until(() => sockets(pid) <= before, SETTLE_MS).catch(() => faults.push("sockets are left open"));
+  return { faults: faults.slice(0, 5), before, after: sockets(pid) };
 }
 
-function descriptors(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
+/** Files come and go with the rounds of `up`; what a connection holds is a socket. */
+function sockets(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).filter((name) => linkOf(`/proc/${pid}/fd/${name}`).startsWith("socket:"))
+    .length;
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ""; // Closed meanwhile.
+  }
 }
