@@ -50,11 +50,13 @@ async function naturalEnds(options: Options): Promise<Row> {
 
 async function lookAfterEnds(root: string, count: number): Promise<Looked> {
   using workspace = openWorkspace({ workspace: root, make: true, config: { max_agents: 2 * count } });
-  const { task } = workspace.task("short ones");
+  const { task } = workspace.runs.makeTask("short ones");
   const records: RunRecord[] = [];
   for (let i = 0; i < count; i += 10) {
     const argv = ["sh", "-c", "echo done; sleep 0.5"];
-    const some = Array.from({ length: Math.min(10, count - i) }, () => workspace.run({ argv, task, prompt: "p" }));
+    const some = Array.from({ length: Math.min(10, count - i) }, () =>
+      workspace.runs.start({ argv, task, prompt: "p" }),
+    );
     records.push(...(await Promise.all(some)));
   }
   const done = ({ agent }: { agent: string }): boolean => existsSync(join(root, task, "runs", agent, "1", "done.json"));
@@ -62,10 +64,10 @@ async function lookAfterEnds(root: string, count: number): Promise<Looked> {
   using fresh = openWorkspace({ workspace: root });
   const before = process.cpuUsage();
   const begun = performance.now();
-  await fresh.reap();
+  await fresh.runs.reap();
   const wall = performance.now() - begun;
   const { user, system } = process.cpuUsage(before);
-  const listed = await fresh.list({ all: true });
+  const listed = await fresh.runs.list({ all: true });
   const unsettled = listed.filter(({ phase, outcome }) => phase !== "drained" || outcome !== "completed").length;
   const prompts = globSync("TASK-*/agent_prompt_*", { cwd: root }).length;
   const open = leases(records.map(({ log }) => log)).filter((state) => state !== "free").length;
@@ -115,10 +117,10 @@ async function crowded(options: Options): Promise<Row> {
 }
 
 async function stopOne(workspace: Workspace): Promise<{ wall: number; wrong: number }> {
-  const { agent, log } = await workspace.run({ argv: ["sh", "-c", "echo done; exec sleep 300"], prompt: "p" });
+  const { agent, log } = await workspace.runs.start({ argv: ["sh", "-c", "echo done; exec sleep 300"], prompt: "p" });
   await until("it has printed", () => existsSync(log));
   const begun = performance.now();
-  const [report] = await workspace.stop([agent], { graceMs: 1000 });
+  const [report] = await workspace.runs.stop([agent], { graceMs: 1000 });
   const wall = performance.now() - begun;
   const bad = report?.files.filter(({ action }) => action === "failed").length ?? 1;
   return { wall, wrong: bad + (report?.verified ? 0 : 1) };

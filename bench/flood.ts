@@ -31,9 +31,9 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
   try {
     const [line] = (await once(createInterface({ input: up.stdout }), "line")) as [string];
     const url = new URL("/api/ls", (JSON.parse(line) as { link: string }).link);
-    const headers = { authorization: `Bearer ${workspace.httpToken()}` };
+    const headers = { authorization: `Bearer ${workspace.http.token()}` };
     const idle = await asked(url, headers, windowMs);
-    for (let i = 0; i < FLOODERS; i++) agents.push((await workspace.run({ argv: ["sh", "-c", FLOOD] })).agent);
+    for (let i = 0; i < FLOODERS; i++) agents.push((await workspace.runs.start({ argv: ["sh", "-c", FLOOD] })).agent);
     say(`${FLOODERS} agents flood, ${windowMs / 1000} s`);
     await sleep(2000);
     const flooded = await asked(url, headers, windowMs);
@@ -49,7 +49,7 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
       }),
     ];
   } finally {
-    await workspace.stop(agents, { graceMs: 0 });
+    await workspace.runs.stop(agents, { graceMs: 0 });
     up.kill("SIGTERM");
     await over;
   }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { serve } from "../src/doors/http/serve.ts";
-import { openWorkspace, type Workspace } from "../src/fleet.ts";
+import { openWorkspace, type Workspace } from "../src/fleet/workspace.ts";
 import { Registry } from "../src/registry/registry.ts";
 import { digits, interleave, quantile, times } from "./support/figures.ts";
 import { type Options, type Row, row } from "./support/row.ts";
@@ -30,11 +30,12 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
   const live: string[] = [];
   const servers: { close(): unknown }[] = [];
   try {
-    for (let i = 0; i < (quick ? 3 : LIVE); i++) live.push((await workspace.run({ argv: ["sh", "-c", PRINT] })).agent);
+    for (let i = 0; i < (quick ? 3 : LIVE); i++)
+      live.push((await workspace.runs.start({ argv: ["sh", "-c", PRINT] })).agent);
     fill(workspace, AGENTS - live.length);
     const ours = await serve(workspace, { host: "127.0.0.1", port: 0, allowRemote: false, tell: say });
     servers.push(ours);
-    const token = `Bearer ${workspace.httpToken()}`;
+    const token = `Bearer ${workspace.http.token()}`;
     const { bytes } = await once(`${ours.url}/api/ls`, token);
     const bare = await bareServer(bytes);
     servers.push(bare);
@@ -63,7 +64,7 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
     ];
   } finally {
     for (const server of servers) await server.close();
-    await workspace.stop(live, { graceMs: 0 });
+    await workspace.runs.stop(live, { graceMs: 0 });
     workspace.close();
   }
 }

@@ -27,7 +27,7 @@ export async function bench(options: Options): Promise<Row[]> {
   try {
     options.say(`${count} agents that print nothing, ${SETTLE_MS / 1000} s to settle`);
     const runs = [];
-    for (let i = 0; i < count; i++) runs.push(await workspace.run({ argv: ["sleep", "600"] }));
+    for (let i = 0; i < count; i++) runs.push(await workspace.runs.start({ argv: ["sleep", "600"] }));
     for (const { log } of runs) {
       const files = [log, log.replace("_stream.jsonl", "_stderr.log")];
       const tail = spawn("tail", ["-q", "-n", "0", "---disable-inotify", "-F", ...files], { stdio: "ignore" });
@@ -60,8 +60,8 @@ export async function bench(options: Options): Promise<Row[]> {
     return [idle("keepers of 100 silent agents", ours), idle("`midwatch up` beside 100 silent agents", house)];
   } finally {
     for (const pid of [...tails, ...(up?.pid === undefined ? [] : [up.pid])]) kill(pid, "SIGKILL");
-    const left = (await workspace.list()).map(({ agent }) => agent);
-    await workspace.stop(left, { graceMs: 0 });
+    const left = (await workspace.runs.list()).map(({ agent }) => agent);
+    await workspace.runs.stop(left, { graceMs: 0 });
     workspace.close();
   }
 }

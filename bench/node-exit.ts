@@ -21,8 +21,8 @@ export async function bench(options: Options): Promise<Row[]> {
   const workspace = openWorkspace({ workspace: join(options.dir, "workspace"), make: true });
   try {
     for (let i = 0; i < ROUNDS; i++) {
-      const run = await workspace.run({ argv: ["node", script] });
-      await workspace.wait([run.agent], { timeoutMs: 30_000 });
+      const run = await workspace.runs.start({ argv: ["node", script] });
+      await workspace.runs.wait([run.agent], { timeoutMs: 30_000 });
       kept.push(wholeLines(run.log));
       slow.push(piped(options, script, "(sleep .5; cat)"));
       prompt.push(piped(options, script, "cat"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { serve } from "../src/doors/http/serve.ts";
-import { openWorkspace } from "../src/fleet.ts";
+import { openWorkspace } from "../src/fleet/workspace.ts";
 import { CHROMIUM, openBrowser } from "../test/support/browser.ts";
 import { digits, median } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
@@ -43,8 +43,8 @@ async function longLog({ dir, quick, say }: Options, browser: Browser): Promise<
   });
   say(`an agent prints ${digits(bytes / GB)} GB`);
   const line = `{"t":"${"x".repeat(LINE - 9)}"}`;
-  const { agent } = await workspace.run({ argv: ["sh", "-c", `yes '${line}' | head -c ${bytes}`] });
-  await workspace.wait([agent]);
+  const { agent } = await workspace.runs.start({ argv: ["sh", "-c", `yes '${line}' | head -c ${bytes}`] });
+  await workspace.runs.wait([agent]);
   const served = await serve(workspace, { host: "127.0.0.1", port: 0, allowRemote: false, tell: say });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   try {

@@ -94,7 +94,7 @@ async function kept(
 ): Promise<Time> {
   const side = join(options.dir, "side");
   const go = join(options.dir, "go");
-  const run = await workspace.run({ argv: [options.load("print"), ...sizes(shape), side, go] });
+  const run = await workspace.runs.start({ argv: [options.load("print"), ...sizes(shape), side, go] });
   const pid = run.keeper_pid as number;
   const before = cpuSeconds(pid);
   await sleep(20); // It answers first, and then gives back the pages that only a start needs.
@@ -109,7 +109,7 @@ async function kept(
     if (shape.write > 200) keeper.cpuPerGb[mode].push(((after - before) / shape.bytes) * 1e9);
   }
   writeFileSync(go, "");
-  const [shown] = await workspace.wait([run.agent], { timeoutMs: 60_000 });
+  const [shown] = await workspace.runs.wait([run.agent], { timeoutMs: 60_000 });
   if (shown?.bytes !== shape.bytes) throw new Error(`${run.agent}: ${shown?.bytes} of ${shape.bytes} bytes are there`);
   clear(options, [run.log, side, go]);
   return time;

@@ -55,14 +55,14 @@ async function startSpinner(options: Options): Promise<Ready> {
 }
 
 async function measure(options: Options, workspace: Workspace, watch: Ready, rounds: number): Promise<Round[]> {
-  const task = workspace.task("bench").task;
+  const task = workspace.runs.makeTask("bench").task;
   const side = join(options.dir, "exit-time");
   const results: Round[] = [];
   for (let i = 0; i < rounds; i++) {
     const begun = nowNs();
-    const run = await workspace.run({ argv: [options.load("end"), side, String(LIFE_MS), "0"], task });
+    const run = await workspace.runs.start({ argv: [options.load("end"), side, String(LIFE_MS), "0"], task });
     const call = nowNs() - begun;
-    await workspace.wait([run.agent], { timeoutMs: 30_000 });
+    await workspace.runs.wait([run.agent], { timeoutMs: 30_000 });
     await sleep(20); // the watcher's lines
     const folder = `/runs/${run.agent}/${run.run}/`;
     const seen = (name: string): number => lastSeen(watch.text, `${folder}${name}`);
@@ -159,6 +159,6 @@ async function commandRow(options: Options, workspace: Workspace): Promise<Row> 
     figure: "midwatch ls, whole process",
     measured: both(ls, " ms"),
     peer: `node -e 0: ${both(bare, " ms")}`,
-    note: `a workspace with ${(await workspace.list({ all: true })).length} ended agents`,
+    note: `a workspace with ${(await workspace.runs.list({ all: true })).length} ended agents`,
   });
 }

@@ -70,8 +70,8 @@ async function takeOver(options: Options, dir: string, count: number): Promise<S
     return await look(root, expected);
   } finally {
     writeFileSync(go, "");
-    const left = (await workspace.list()).map(({ agent }) => agent);
-    await workspace.stop(left, { graceMs: 0 });
+    const left = (await workspace.runs.list()).map(({ agent }) => agent);
+    await workspace.runs.stop(left, { graceMs: 0 });
     workspace.close();
   }
 }

@@ -39,8 +39,8 @@ export async function bench(options: Options): Promise<Row[]> {
 
 async function crowd(root: string, count: number): Promise<void> {
   using workspace = openWorkspace({ workspace: root, make: true });
-  const record = await workspace.run({ argv: ["echo", "done"] });
-  await workspace.wait([record.agent]);
+  const record = await workspace.runs.start({ argv: ["echo", "done"] });
+  await workspace.runs.wait([record.agent]);
   unseen(workspace.root, record, count - 1);
 }
 

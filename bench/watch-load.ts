@@ -32,9 +32,9 @@ export async function bench({ dir, load, quick, say }: Options): Promise<Row[]> 
   });
   const over = ended(watch);
   try {
-    const { task } = workspace.task("Make npm test pass");
+    const { task } = workspace.runs.makeTask("Make npm test pass");
     for (let i = 0; i < agents; i++)
-      started.push(await workspace.run({ driver: "claude", task, prompt: "Make all parts of npm test pass" }));
+      started.push(await workspace.runs.start({ driver: "claude", task, prompt: "Make all parts of npm test pass" }));
     await sleep(WARM_MS);
     say(`${agents} agents, ${windowMs / 1000} s`);
     const pid = watch.pid as number;
@@ -63,7 +63,7 @@ export async function bench({ dir, load, quick, say }: Options): Promise<Row[]> 
   } finally {
     watch.kill("SIGTERM");
     await over;
-    await workspace.stop(
+    await workspace.runs.stop(
       started.map(({ agent }) => agent),
       { graceMs: 0 },
     );
@@ -77,7 +77,7 @@ function linesOf(runs: readonly RunRecord[]): number {
 /** As the registry knows it. */
 function linesRead(workspace: ReturnType<typeof openWorkspace>, runs: readonly RunRecord[]): number {
   const ours = new Set(runs.map(({ agent }) => agent));
-  return workspace.positions
+  return workspace.verdicts.positions
     .all()
     .filter(({ agent }) => ours.has(agent))
     .reduce((sum, { line }) => sum + line, 0);

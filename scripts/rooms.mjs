@@ -45,7 +45,8 @@ const problems = [
 const arrows = `${HEAD}\n\`\`\`\n${inOrder().join("\n")}\n\`\`\`\n`;
 const page = readFileSync(PAGE, "utf8");
 if (process.argv.includes("--write")) writeFileSync(PAGE, page.replace(BLOCK, arrows));
-else if (page.match(BLOCK)?.[0] !== arrows) problems.push(`${PAGE} does not show the arrows as they are. Next: npm run docs`);
+else if (page.match(BLOCK)?.[0] !== arrows)
+  problems.push(`${PAGE} does not show the arrows as they are. Next: npm run docs`);
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
 

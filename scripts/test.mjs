@@ -16,6 +16,7 @@ const CHECKS = [
   { words: ["biome", "ci"], minutes: 5 },
   { words: ["tsc", "-b"], minutes: 5 },
   { words: ["knip"], minutes: 5 },
+  { words: ["node", "scripts/rooms.mjs"], minutes: 1 },
 ];
 const FULL = {
   lanes: [

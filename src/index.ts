@@ -1,5 +1,4 @@
 /** The library: `import { openWorkspace } from "midwatch"`. */
-
 export { type ErrorCode, MidwatchError } from "./core/errors.ts";
 export type { TaskFact } from "./core/intent.ts";
 export type {
@@ -13,21 +12,21 @@ export type {
   ShowRecord,
   TrackedFile,
 } from "./core/types.ts";
-export {
-  type CheckpointRecord,
-  type HealthRecord,
-  type JournalEvent,
-  type Leadership,
-  type LogOptions,
-  type LogRecord,
-  type OpenOptions,
-  openWorkspace,
-  type ReapRecord,
-  type RunRecord,
-  type Stored,
-  type WaitOptions,
-  type Workspace,
-} from "./fleet.ts";
+export { type FormerNames, openWorkspace } from "./fleet/former-names.ts";
+export type {
+  CheckpointRecord,
+  HealthRecord,
+  JournalEvent,
+  Leadership,
+  LogOptions,
+  LogRecord,
+  OpenOptions,
+  ReapRecord,
+  RunRecord,
+  Stored,
+  WaitOptions,
+  Workspace,
+} from "./fleet/workspace.ts";
 // For programs of several machines: the journal on their hub, and who leads among them (docs/scale.md).
 export type { Engine } from "./journal/engine.ts";
 export { Leader, type LeaderOptions } from "./journal/leader.ts";

@@ -16,7 +16,7 @@ let first = 0;
 let tries = 0;
 let right = 0;
 do {
-  const listed = await workspace.list();
+  const listed = await workspace.runs.list();
   tries++;
   right = listed.filter((one) => {
     const phase = expected.get(one.agent);

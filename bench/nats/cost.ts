@@ -108,7 +108,7 @@ async function hostRows({ quick, dir, say }: Options): Promise<Row[]> {
   const idle = await watch(seconds);
   const begun = await eventsOf(host);
   say(`${AGENTS} agents that print, ${seconds / 2} s`);
-  const runs = Array.from({ length: AGENTS }, () => host.workspace.run({ argv: ["sh", "-c", PRINT] }));
+  const runs = Array.from({ length: AGENTS }, () => host.workspace.runs.start({ argv: ["sh", "-c", PRINT] }));
   const agents = (await Promise.all(runs)).map(({ agent }) => agent);
   let busy: Watched;
   let entry: number;
@@ -116,7 +116,7 @@ async function hostRows({ quick, dir, say }: Options): Promise<Row[]> {
     busy = await watch(seconds / 2);
     entry = await entryBytes(host);
   } finally {
-    await host.workspace.stop(agents, { graceMs: 0 });
+    await host.workspace.runs.stop(agents, { graceMs: 0 });
   }
   await sleep(3000);
   const events = ((await eventsOf(host)) - begun) / AGENTS;

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { openWorkspace, type Workspace } from "../../src/fleet.ts";
+import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { FleetLink } from "../../src/nats/link.ts";
 import { ended } from "../support/process.ts";
 

@@ -1,7 +1,7 @@
 /** A page of a log on another host: what it costs beside the same page at home and a bare question over the same server. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Page } from "../../src/fleet.ts";
+import type { Page } from "../../src/fleet/workspace.ts";
 import { NatsServer } from "../../test/support/nats-server.ts";
 import { digits, interleave, median, times } from "../support/figures.ts";
 import { finish, startReady } from "../support/process.ts";
@@ -23,9 +23,9 @@ export async function pageRows({ quick, dir, say }: Options): Promise<Row[]> {
   await using host = await JoinedHost.start(join(dir, "page"), server.url, async (workspace) => {
     // 12 digits and 26 characters around them.
     const format = `{"n":"%012.0f","t":"${"x".repeat(LINE - 28)}"}`;
-    const run = await workspace.run({ argv: ["seq", "-f", format, "1", String(lines)] });
+    const run = await workspace.runs.start({ argv: ["seq", "-f", format, "1", String(lines)] });
     agent = run.agent;
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
   });
   const responder = await startReady(process.execPath, [RESPONDER, server.url, BARE]);
   try {
@@ -44,7 +44,7 @@ export async function pageRows({ quick, dir, say }: Options): Promise<Row[]> {
     const variants = {
       local: async () => {
         somewhere();
-        await timed(took.local, () => host.workspace.page(agent, { line, limit: LIMIT }));
+        await timed(took.local, () => host.workspace.logs.page(agent, { line, limit: LIMIT }));
       },
       remote: async () => {
         somewhere();

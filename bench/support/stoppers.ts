@@ -37,13 +37,13 @@ export function midwatch(options: Options, tier: "auto" | "subreaper"): Stopper 
       ids = [];
       for (let i = 0; i < count; i += 10) {
         const some = Array.from({ length: Math.min(10, count - i) }, (_, k) =>
-          workspace.run({ argv: argv(i + k, `agent-${i + k}`), name: `agent-${i + k}` }),
+          workspace.runs.start({ argv: argv(i + k, `agent-${i + k}`), name: `agent-${i + k}` }),
         );
         ids.push(...(await Promise.all(some)).map(({ agent }) => agent));
       }
       return ids;
     },
-    stop: async () => ({ reports: await workspace.stop(ids, { graceMs: GRACE_MS }), strangers: 0 }),
+    stop: async () => ({ reports: await workspace.runs.stop(ids, { graceMs: GRACE_MS }), strangers: 0 }),
     close: () => workspace.close(),
   };
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
 import type { Report } from "../core/types.ts";
 import { removeTree } from "../disk/inside.ts";
-import { type AgentSummary, openWorkspace, type Workspace } from "../fleet.ts";
+import { type AgentSummary, openWorkspace, type Workspace } from "../fleet/workspace.ts";
 import { openBrowser } from "../process/browser.ts";
 import { PARTS, placeAgents, SETTINGS } from "./agents.ts";
 import { type Server, startServer } from "./server.ts";
@@ -54,9 +54,9 @@ async function leave({ workspace, server, folder, progress }: Stage): Promise<vo
   progress("");
   try {
     await server?.kill();
-    const live = (await workspace.list()).filter(({ outcome }) => outcome === null || outcome === "lost");
+    const live = (await workspace.runs.list()).filter(({ outcome }) => outcome === null || outcome === "lost");
     const agents = live.map(({ agent }) => agent);
-    if (agents.length > 0) await workspace.stop(agents, { graceMs: 0, reason: "end of the demo" });
+    if (agents.length > 0) await workspace.runs.stop(agents, { graceMs: 0, reason: "end of the demo" });
   } finally {
     workspace.close();
     removeTree(dirname(folder), basename(folder));
@@ -81,7 +81,7 @@ async function* allScenes(stage: Stage): AsyncGenerator<string> {
   if (stage.server === undefined) yield "The dashboard could not be started here; this text tells everything.";
   else {
     yield `Dashboard: ${stage.server.link}`;
-    if (!stage.once && (await openBrowser(() => stage.workspace.loginLink(), stage.env)))
+    if (!stage.once && (await openBrowser(() => stage.workspace.http.link(), stage.env)))
       yield "(opened in your browser)";
   }
   yield* begin(stage);
@@ -96,7 +96,7 @@ async function* begin({ workspace, agents, folder, signal }: Stage): AsyncGenera
   yield `\n1. ${PARTS.length} agents start, each under a keeper of its own. They are scripts that speak like Claude Code: no key, no network.`;
   for (const { name, prompt, about } of PARTS) {
     signal.throwIfAborted();
-    const { agent } = await workspace.run({ driver: "claude", name, prompt, model: name, cwd: folder });
+    const { agent } = await workspace.runs.start({ driver: "claude", name, prompt, model: name, cwd: folder });
     agents.set(name, agent);
     yield `   ${agent.padEnd(22)} ${about}`;
   }
@@ -118,7 +118,7 @@ async function* verdicts({ workspace, agents, signal, progress }: Stage): AsyncG
   const deadline = performance.now() + VERDICTS_MS;
   while (open.size > 0 && performance.now() < deadline) {
     await sleep(250, undefined, { signal });
-    const known = new Map(workspace.positions.summaries().map((one) => [one.instance_id as string, one]));
+    const known = new Map(workspace.verdicts.positions.summaries().map((one) => [one.instance_id as string, one]));
     for (const name of [...open]) {
       const summary = known.get(agents.get(name) ?? "");
       if (summary === undefined || EXPECTED[name]?.(summary) !== true) continue;
@@ -159,7 +159,7 @@ async function* takeOver(stage: Stage): AsyncGenerator<string> {
   const after = await numbers(workspace, steady);
   const missing = (after.at(-1) ?? 0) - new Set(after).size;
   yield `   ${steady} printed line ${before.at(-1)} before the kill and line ${after.at(-1)} since; missing: ${missing}.`;
-  const checked = await Promise.all([...agents.values()].map((agent) => workspace.verify(agent)));
+  const checked = await Promise.all([...agents.values()].map((agent) => workspace.logs.verify(agent)));
   const bytes = checked.reduce((sum, one) => sum + one.bytes, 0);
   const wrong = checked.filter(({ index }) => index === "wrong").length;
   const lost = wrong === 0 && missing === 0 ? "0 bytes lost" : `${wrong} logs are NOT as they were written`;
@@ -173,7 +173,7 @@ async function* takeOver(stage: Stage): AsyncGenerator<string> {
 
 async function* curtain({ workspace, agents, once }: Stage): AsyncGenerator<string> {
   yield `\n${once ? "4. " : ""}All are stopped: every process of every agent, with proof.`;
-  const reports = await workspace.stop([...agents.values()], { graceMs: 1000, reason: "end of the demo" });
+  const reports = await workspace.runs.stop([...agents.values()], { graceMs: 1000, reason: "end of the demo" });
   yield* reports.filter(({ already_stopped }) => !already_stopped).map(receiptLine);
   const left = reports.reduce((sum, report) => sum + report.left.length, 0);
   const total = reports.reduce((sum, report) => sum + report.processes_total, 0);
@@ -187,7 +187,7 @@ function receiptLine(report: Report): string {
 
 async function numbers(workspace: Workspace, agent: AgentId): Promise<number[]> {
   const found: number[] = [];
-  for await (const { data } of workspace.logRecords(agent)) {
+  for await (const { data } of workspace.logs.records(agent)) {
     const n = (data as { n?: number } | undefined)?.n;
     if (n !== undefined) found.push(n);
   }
@@ -196,6 +196,6 @@ async function numbers(workspace: Workspace, agent: AgentId): Promise<number[]> 
 
 async function conversation(workspace: Workspace): Promise<string[]> {
   const said: string[] = [];
-  for await (const { event } of workspace.events({ interaction: 1 })) said.push(event.content);
+  for await (const { event } of workspace.journal.events({ interaction: 1 })) said.push(event.content);
   return said;
 }

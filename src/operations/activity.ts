@@ -1,6 +1,6 @@
 /** What an agent did, as a line for people. */
 import { stripVTControlCharacters } from "node:util";
-import type { Activity } from "../fleet.ts";
+import type { Activity } from "../fleet/workspace.ts";
 
 const CUT = 200;
 

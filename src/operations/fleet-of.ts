@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { type FleetLink, openFleet, type Workspace } from "../fleet.ts";
+import { type FleetLink, openFleet, type Workspace } from "../fleet/workspace.ts";
 import { workspaceOf } from "./open.ts";
 import type { Context } from "./operation.ts";
 

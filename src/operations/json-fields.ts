@@ -4,7 +4,7 @@
  */
 
 import type { Report } from "../core/types.ts";
-import type { HostRecord } from "../fleet.ts";
+import type { HostRecord } from "../fleet/workspace.ts";
 import type { Needs } from "../watch/attention.ts";
 import {
   type Answer,
@@ -49,13 +49,13 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     first_line: "number of the first record",
     records: "as `logs` prints them",
     next: "`{line, offset}` of the next page",
-  } satisfies Fields<Answer<"page">>,
+  } satisfies Fields<Answer<"logs", "page">>,
   timeline: {
     agent: "",
     run: "",
     items: "`{at, seq, kind, label, level}`",
     thinned: "not everything is here",
-  } satisfies Fields<Answer<"timeline">>,
+  } satisfies Fields<Answer<"logs", "timeline">>,
   diff: {
     agent: "",
     worktree: "",
@@ -66,7 +66,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     commits: "`{commit, subject, at}`",
     files: "`{path, from, status, added, deleted}`",
     patch: "null with --stat",
-  } satisfies Fields<Answer<"diff">>,
+  } satisfies Fields<Answer<"runs", "diff">>,
   watch: SUMMARY,
   summary: SUMMARY,
   cost: {
@@ -77,7 +77,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     estimated_usd: "the part that was worked out from a list of prices",
     unpriced: "runs without a price",
     prices_as_of: "",
-  } satisfies Fields<Answer<"cost">>,
+  } satisfies Fields<Answer<"verdicts", "cost">>,
   stop: {
     agent: "its id",
     run: "number of the run",
@@ -108,7 +108,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     progress: "percent",
     disk: "`{free_bytes, state}`: room for the workspace",
     ...PEERS,
-  } satisfies Fields<Answer<"progress">>,
+  } satisfies Fields<Answer<"mail", "progress">>,
   finding: {
     timestamp: "",
     agent_id: "",
@@ -117,7 +117,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     message: "",
     data: "",
     ...PEERS,
-  } satisfies Fields<Answer<"finding">>,
+  } satisfies Fields<Answer<"mail", "finding">>,
   event: EVENT,
   events: { seq: "place in the journal", cursor: "the place behind it, for --after", ...EVENT },
   snapshot: {
@@ -127,8 +127,10 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     events: "",
     bad_lines: "in events.error.log",
     cursor: "",
-  } satisfies Fields<Answer<"snapshot">>,
-  checkpoint: { agent: "", interaction: "the last that was handled", file: "" } satisfies Fields<Answer<"checkpoint">>,
+  } satisfies Fields<Answer<"journal", "snapshot">>,
+  checkpoint: { agent: "", interaction: "the last that was handled", file: "" } satisfies Fields<
+    Answer<"journal", "checkpoint">
+  >,
   sync: {
     state:
       "`never`, `ok`, `offline` (tried in vain, tried again now and then), `stopped` (somebody has to do something)",
@@ -146,7 +148,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     rewritten: "origins whose file there does not continue the one here",
     origin: "the name of this workspace",
     origins: "workspaces whose events are here",
-  } satisfies Fields<Answer<"sync">>,
+  } satisfies Fields<Answer<"remote", "sync">>,
   leader: {
     role: "",
     state: "`held`, `overdue`, `gone`, `resigned`, `none`",
@@ -155,7 +157,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     since: "",
     pid: "",
     ttl_ms: "",
-  } satisfies Fields<Answer<"leader">>,
+  } satisfies Fields<Answer<"journal", "leader">>,
   health: {
     state: "`ok`, `warning`, `failed`",
     leader: "as `leader`",
@@ -168,7 +170,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     engine: "`{engine, durable, problems}`",
     sync: "as `sync --status`, null when never synced",
     alerts: "`{routes, failing, waiting, dead}`",
-  } satisfies Fields<Answer<"health">>,
+  } satisfies Fields<Answer<"up", "health">>,
   search: {
     agent: "",
     run: "",
@@ -177,7 +179,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     timestamp: "",
     text: "the line",
     cursor: "`agent.run@offset`",
-  } satisfies Fields<Answer<"search">>,
+  } satisfies Fields<Answer<"logs", "search">>,
   verify: VERIFIED,
   "jsonl verify": VERIFIED,
   "jsonl count": { lines: "", records: "", bytes: "", partial: "the last line is unfinished" },
@@ -192,7 +194,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     path: "(may be missing, as all below)",
     error: "",
     report: "as `stop` prints it",
-  } satisfies Fields<Answer<"reap">>,
+  } satisfies Fields<Answer<"runs", "reap">>,
   prune: {
     id: "in the trash",
     task: "",
@@ -201,8 +203,8 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     why: "",
     bytes: "",
     errors: "",
-  } satisfies Fields<Answer<"prune">>,
-  "alert test": { route: "", delivered: "", took_ms: "", error: "" } satisfies Fields<Answer<"testAlert">>,
+  } satisfies Fields<Answer<"files", "prune">>,
+  "alert test": { route: "", delivered: "", took_ms: "", error: "" } satisfies Fields<Answer<"alerts", "test">>,
   "alert status": {
     route: "",
     to: "",
@@ -213,7 +215,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     last_delivered_at: "",
     failing_since: "",
     error: "",
-  } satisfies Fields<Answer<"alertStatus">>,
+  } satisfies Fields<Answer<"alerts", "status">>,
   "mcp install": { client: "", file: "", action: "`unchanged`, `written`, `shown`", backup: "", diff: "" },
   up: {
     link: "first: opens the dashboard, once",

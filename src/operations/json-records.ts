@@ -2,14 +2,16 @@
 
 import type { TaskFact } from "../core/intent.ts";
 import type { ListRecord, Message, ShowRecord } from "../core/types.ts";
-import type { AgentSummary, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet.ts";
+import type { AgentSummary, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet/workspace.ts";
 
 /** Names of the fields, of every member of a union, without those that any record may have besides. */
 type Keys<T> = T extends unknown
   ? keyof { [K in keyof T as string extends K ? never : number extends K ? never : K]: 0 }
   : never;
 export type Fields<T> = { readonly [K in Keys<T>]: string };
-export type Answer<M extends keyof Workspace> = Workspace[M] extends (...given: never) => infer R
+export type Answer<O extends keyof Workspace, M extends keyof Workspace[O]> = Workspace[O][M] extends (
+  ...given: never
+) => infer R
   ? Item<Awaited<R>>
   : never;
 type Item<T> = T extends readonly (infer E)[] ? E : T extends AsyncIterable<infer E> ? E : T;
@@ -136,7 +138,7 @@ export const SUMMARY: Fields<AgentSummary> = {
   second_opinion: "what a model says, null where none is asked",
 };
 
-export const VERIFIED: Fields<Answer<"verify">> = {
+export const VERIFIED: Fields<Answer<"logs", "verify">> = {
   ok: "",
   lines: "",
   bytes: "",
@@ -173,7 +175,7 @@ export const TASK: Fields<TaskFact> = {
   on_verdict: "",
 };
 
-export const ARCHIVED: Fields<Answer<"archive">> = {
+export const ARCHIVED: Fields<Answer<"files", "archive">> = {
   agent: "",
   run: "",
   files: "`{path, action, bytes, sha256, error}`",

@@ -1,6 +1,6 @@
 /** The workspace of a call: the one that the door holds open, or found by the caller's place and opened once. */
 import type { ConfigInput } from "../core/config/config.ts";
-import { openWorkspace, type Workspace } from "../fleet.ts";
+import { openWorkspace, type Workspace } from "../fleet/workspace.ts";
 import type { Context } from "./operation.ts";
 
 export function workspaceOf(

@@ -5,7 +5,7 @@
  */
 import type { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
-import type { Caller, Workspace } from "../fleet.ts";
+import type { Caller, Workspace } from "../fleet/workspace.ts";
 
 /** What a door knows about the caller. */
 export interface Context {

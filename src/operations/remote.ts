@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
-import { type FleetLink, type FleetRecord, type Page, place, readShipped } from "../fleet.ts";
+import { type FleetLink, type FleetRecord, type Page, place, readShipped } from "../fleet/workspace.ts";
 import { fleetOf } from "./fleet-of.ts";
 import type { Context, Operation } from "./operation.ts";
 import { type PromptInput, promptOf } from "./text-input.ts";

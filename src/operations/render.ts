@@ -2,7 +2,7 @@
 import { formatSize } from "../core/size.ts";
 import { KIND_WORDS, stateOf, type Tone } from "../core/state-words.ts";
 import type { ListRecord, Report } from "../core/types.ts";
-import type { FleetRecord } from "../fleet.ts";
+import type { FleetRecord } from "../fleet/workspace.ts";
 import type { RenderOptions } from "./operation.ts";
 import { table } from "./table.ts";
 

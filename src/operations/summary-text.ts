@@ -1,7 +1,7 @@
 /** A summary for people: the verdict, why, and the lines that anybody can open. */
 
 import { standingWords } from "../core/state-words.ts";
-import type { AgentSummary } from "../fleet.ts";
+import type { AgentSummary } from "../fleet/workspace.ts";
 import type { RenderOptions } from "./operation.ts";
 import { age, paint, table } from "./render.ts";
 

@@ -12,7 +12,7 @@ import type { IntentFact, TaskFact } from "../core/intent.ts";
 import { fingerprint, secretValues } from "../core/secret-values.ts";
 import { SECRETS } from "../disk/layout.ts";
 import type { Driver, PrivateFile } from "../drivers/driver.ts";
-import { assertTakesMessages } from "../messages/messages.ts";
+import { assertTakesMessages } from "../messages/inbox.ts";
 import { withoutOuterRun } from "../process/environment.ts";
 import { capabilityHash } from "../workspace/caller.ts";
 import type { Context } from "../workspace/context.ts";

@@ -14,7 +14,7 @@ import { createInside, replaceFastInside, replaceInside } from "../disk/write-in
 import { readFacts } from "../facts/facts.ts";
 import { agentRow, runRow } from "../facts/record.ts";
 import { writeView } from "../facts/view.ts";
-import { writeFirstMessage } from "../messages/messages.ts";
+import { writeFirstMessage } from "../messages/inbox.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
 import type { AgentRow, RunRow } from "../registry/registry.ts";

@@ -17,7 +17,7 @@ import { knownTask, locate } from "../facts/locate.ts";
 import { phaseNow } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
 import { lockRun } from "../files/cleanup.ts";
-import { resumePrompt, waitingMessages } from "../messages/messages.ts";
+import { resumePrompt, waitingMessages } from "../messages/inbox.ts";
 import { host } from "../process/identity.ts";
 import { type Context, catchUp } from "../workspace/context.ts";
 import { assertFolder } from "../workspace/find-command.ts";

@@ -6,7 +6,7 @@ import type { RunPaths } from "../disk/layout.ts";
 import { readFacts } from "../facts/facts.ts";
 import { locate } from "../facts/locate.ts";
 import { hasEnded } from "../facts/observe.ts";
-import { closeIdle, messagesOf } from "../messages/messages.ts";
+import { closeIdle, messagesOf } from "../messages/inbox.ts";
 import { Readings } from "../stream/readings.ts";
 import { Apart } from "../workspace/apart.ts";
 import type { Context } from "../workspace/context.ts";

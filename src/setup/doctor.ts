@@ -9,7 +9,7 @@ import type { Guarantee } from "../core/types.ts";
 import { freeSpace } from "../disk/free-space.ts";
 import { assertWritable } from "../disk/workspace.ts";
 import { DRIVERS, readVersion } from "../drivers/index.ts";
-import type { Workspace } from "../fleet.ts";
+import type { Workspace } from "../fleet/workspace.ts";
 import { probeTier } from "../process/keeper.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
 import { toolVersion } from "../process/tool.ts";
@@ -70,7 +70,7 @@ export async function examine(
     });
   }
   await add("unit", async () => {
-    const up = workspace === undefined ? null : (await workspace.leader()).pid;
+    const up = workspace === undefined ? null : (await workspace.journal.leader()).pid;
     const risk = [["this shell", process.pid] as const, ...(up === null ? [] : [["midwatch up", up] as const])]
       .flatMap(([who, pid]) => unitRisk(pid)?.replace(/^/, `${who} `) ?? [])
       .join("; ");
@@ -78,7 +78,7 @@ export async function examine(
     return ["warning", `${risk}; \`midwatch up --install-service\` writes a unit that does not`];
   });
   await add("port", async () => {
-    const server = workspace?.server();
+    const server = workspace?.http.server();
     if (server !== undefined) return ["ok", `the dashboard is at ${server.url} (\`midwatch up --link\`)`];
     if (await isFree(PORT)) return ["ok", `${PORT} is free for the dashboard`];
     return ["warning", `${PORT} is in use: \`midwatch up\` takes the next one that is free, or --port N`];
@@ -107,7 +107,7 @@ export async function examine(
     return [state, `${formatSize(bytes)} free`];
   });
   await add("alerts", () => {
-    const { routes, problems } = workspace.checkAlerts();
+    const { routes, problems } = workspace.alerts.check();
     if (problems.length > 0) return ["warning", problems.join(" ")];
     return ["ok", routes === 0 ? "no routes (docs/alerts.md); the bell where `up` has a terminal" : `${routes} routes`];
   });

@@ -15,7 +15,7 @@ import type { Observed } from "../facts/observe.ts";
 import { archiveAged } from "../files/archive.ts";
 import { emptyAged } from "../files/prune.ts";
 import { placeId } from "../journal/event.ts";
-import { closeIdle } from "../messages/messages.ts";
+import { closeIdle } from "../messages/inbox.ts";
 import { type ProgressReport, TERMINAL } from "../messages/report.ts";
 import { signalMain } from "../process/identity.ts";
 import { startWaiting } from "../run/queue.ts";

@@ -16,7 +16,7 @@ describe.skipIf(noBrowser)("the page with many agents", () => {
     await playScene(stage.lab, 10);
     link = await stage.serve();
     page = await stage.page(link);
-    const agents = await stage.lab.workspace.list();
+    const agents = await stage.lab.workspace.runs.list();
     lead = agents.find(({ agent }) => agent.startsWith("lead-"))?.agent ?? "";
     suite = agents.find(({ agent }) => agent.startsWith("suite-"))?.agent ?? "";
     await page.getByText(/agents need you/).waitFor({ timeout: patient(40_000) });
@@ -105,7 +105,7 @@ describe.skipIf(noBrowser)("the page with many agents", () => {
       "-c",
       `printf '%s\\n' '${attack}'; printf '${escapes}\\n'; echo '{"html":"<svg onload=alert(2)>"}'; sleep 60`,
     );
-    await stage.lab.workspace.event({
+    await stage.lab.workspace.journal.append({
       interaction: 9,
       actor: "<b onclick=alert(3)>x</b>",
       type: "note",

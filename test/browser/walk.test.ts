@@ -32,7 +32,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
     await stage.to(page, "#/");
     // Looking is no change: a page that is left open must not fill the journal.
     const told: string[] = [];
-    for await (const { event } of stage.lab.workspace.events({ last: 100 })) told.push(event.content);
+    for await (const { event } of stage.lab.workspace.journal.events({ last: 100 })) told.push(event.content);
     expect(told.filter((content) => content.includes("over HTTP"))).toEqual([]);
   });
 
@@ -66,14 +66,19 @@ describe.skipIf(noBrowser)("the whole walk", () => {
     await page.locator(".agent-title").getByText("stopped").waitFor();
     await page.locator(".side").getByText("Nothing is left").waitFor();
     expect(stage.lab.survivors()).toEqual([]);
-    const [stopped] = await stage.lab.workspace.list();
+    const [stopped] = await stage.lab.workspace.runs.list();
     expect(stopped).toMatchObject({ outcome: "stopped", phase: "drained" });
   });
 
   it("tells who needs a person, and its evidence opens the lines", async () => {
     const bin = placeActor(stage.lab.folder, 20);
     const workspace = stage.lab.open({ env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` } });
-    await workspace.run({ driver: "claude", name: "hunter", prompt: "Fix the flaky upload test.", permission: "edit" });
+    await workspace.runs.start({
+      driver: "claude",
+      name: "hunter",
+      prompt: "Fix the flaky upload test.",
+      permission: "edit",
+    });
     await stage.to(page, "#/");
     const card = page.locator(".need", { hasText: "hunter" });
     await card.getByText("blocked: repeat").waitFor({ timeout: patient(40_000) });
@@ -96,7 +101,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
   });
 
   it("finds text and walks through the hits", async () => {
-    const agents = await stage.lab.workspace.list();
+    const agents = await stage.lab.workspace.runs.list();
     const walker = agents.find(({ agent }) => agent.startsWith("walker"))?.agent;
     await stage.to(page, `#/agents/${walker}`);
     await page.getByRole("heading", { name: /walker/ }).waitFor();
@@ -116,7 +121,7 @@ describe.skipIf(noBrowser)("the whole walk", () => {
   it("scrolls through more lines than a browser has pixels for", async () => {
     const lines = 2_000_000;
     const { agent } = await stage.lab.run("seq", "-f", "line %.0f", "1", String(lines));
-    await stage.lab.workspace.wait([agent]);
+    await stage.lab.workspace.runs.wait([agent]);
     await stage.to(page, `#/agents/${agent}`);
     const row = (n: number): ReturnType<Page["locator"]> => page.locator(`.line-row[data-seq="${n}"]`);
     await row(lines).waitFor();

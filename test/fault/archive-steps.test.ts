@@ -37,7 +37,7 @@ it.each(STEPS)(
   async (verb, steps) => {
     const at = lab();
     const { agent, task, log } = await at.sh('seq -f "line %.0f of some length" 100000; seq 1 50000 >&2; printf torn');
-    await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
     const wanted = [await at.raw(agent), await at.raw(agent, { stderr: true })];
     const printed = async (): Promise<boolean[]> => [
       (await at.raw(agent)).equals(wanted[0] as Buffer),
@@ -50,24 +50,24 @@ it.each(STEPS)(
       expect(archived(), done).toEqual(names[done].map((name) => agent + name));
       expect(existsSync(log)).toBe(done === "restore");
       expect(readdirSync(join(log, "..")).filter((name) => name.endsWith(".part"))).toEqual([]);
-      expect(await at.workspace.verify(agent), done).toMatchObject({ ok: true, index: "ok", partial: true });
-      expect((await at.workspace.show(agent)).phase).toBe(done === "archive" ? "archived" : "drained");
+      expect(await at.workspace.logs.verify(agent), done).toMatchObject({ ok: true, index: "ok", partial: true });
+      expect((await at.workspace.runs.show(agent)).phase).toBe(done === "archive" ? "archived" : "drained");
     };
     for (const [step, nth] of steps) {
-      if (verb === "restore") await at.workspace.archive(agent);
+      if (verb === "restore") await at.workspace.files.archive(agent);
       const { signal, stderr } = await ended(
         at.node(supportFile("archive-at.ts"), at.root, verb, agent, step, String(nth)),
       );
       expect(signal, `${step} ${nth}: ${stderr}`).toBe("SIGKILL");
       expect(await printed(), `killed at ${step} ${nth}`).toEqual([true, true]);
-      const { files } = await at.workspace[verb](agent);
+      const { files } = await at.workspace.files[verb](agent);
       expect(
         files.map(({ action }) => action),
         `after ${step} ${nth}`,
       ).not.toContain("failed");
       await over(verb);
       if (verb === "archive") {
-        await at.workspace.restore(agent);
+        await at.workspace.files.restore(agent);
         await over("restore");
       }
     }

@@ -38,7 +38,7 @@ describe.each(STEPS.filter((step) => step !== "answered"))("a launcher at %s", (
       expect([code, JSON.parse(stdout).phase], `${jump} ms`).toEqual([0, "intended"]);
     }
     expect(await go()).toMatchObject({ phase: "running" });
-    const [report] = await at.workspace.stop(["a"], { graceMs: 0 });
+    const [report] = await at.workspace.runs.stop(["a"], { graceMs: 0 });
     expect(report).toMatchObject({ verified: true, outcome: "stopped" });
     await expectSettled(at);
   });
@@ -51,7 +51,7 @@ describe.each(STEPS.filter((step) => step !== "answered"))("a launcher at %s", (
     await gone;
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + jump });
     await lookLater(at);
-    expect((await at.open().list({ all: true })).map(({ phase }) => phase)).toEqual(
+    expect((await at.open().runs.list({ all: true })).map(({ phase }) => phase)).toEqual(
       step === "intent" ? ["launch_failed"] : [],
     );
     await expectSettled(at);
@@ -76,7 +76,7 @@ it("R-004.2: the clocks of caller and keeper are set all the time: start, list, 
   expect(JSON.parse(stdout) as Report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
   expect(performance.now() - begun).toBeGreaterThanOrEqual(800); // The whole grace; that it ended at all is the other half.
   expect(at.survivors()).toEqual([]);
-  expect(await at.workspace.verify(agent)).toMatchObject({ ok: true, index: "ok" });
+  expect(await at.workspace.logs.verify(agent)).toMatchObject({ ok: true, index: "ok" });
   const restarted = await call("restart", "--json", agent);
   expect(restarted, restarted.stderr).toMatchObject({ code: 0 });
   expect((await call("stop", "--grace", "0", agent)).code).toBe(0);

@@ -3,7 +3,7 @@ import { existsSync, globSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CleanupFact, Report } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { leases } from "../../src/process/keeper.ts";
 import { counts, told } from "../support/events.ts";
 import { lab } from "../support/lab.ts";
@@ -14,7 +14,7 @@ import { type Lab, supportFile, text, until } from "../support/workspace.ts";
 const same = ({ took_ms, already_stopped, ...rest }: Report): Omit<Report, "took_ms" | "already_stopped"> => rest;
 
 async function busy(at: Lab, script = "echo some output; setsid sleep 300 & exec sleep 300"): Promise<RunRecord> {
-  const record = await at.workspace.run({ argv: ["sh", "-c", script], prompt: "p" });
+  const record = await at.workspace.runs.start({ argv: ["sh", "-c", script], prompt: "p" });
   await until(() => text(record.log) !== "");
   return record;
 }
@@ -61,11 +61,11 @@ it("R-004.5, R-004.6, R-004.7: stops that race the natural end, reap, ls and the
     const record = await busy(at, `echo some output; sleep 0.${String(round % 4)}; exit 3`);
     const others = [at.open(), at.open(), at.open()];
     const [[first], [second]] = await Promise.all([
-      at.open().stop([record.agent], { graceMs: 100 }),
-      at.open().stop([record.agent], { graceMs: 100 }),
-      others[0]?.reap(),
-      others[1]?.list(),
-      others[2]?.loop().round(),
+      at.open().runs.stop([record.agent], { graceMs: 100 }),
+      at.open().runs.stop([record.agent], { graceMs: 100 }),
+      others[0]?.runs.reap(),
+      others[1]?.runs.list(),
+      others[2]?.up.loop().round(),
     ]);
     expect(same(second as Report)).toEqual(same(first as Report));
     expect(first?.verified).toBe(true);
@@ -80,19 +80,19 @@ it("R-004.6, R-000.38: stops, purges, archives and reaps that race restarts over
   const record = await busy(at, 'echo "run $MIDWATCH_RUN"; exec sleep 300');
   for (let run = 1; run <= 10; run++) {
     await until(async () => (await at.raw(record.agent)).toString().includes(`run ${run}\n`));
-    await at.workspace.stop([record.agent], { graceMs: 0 });
+    await at.workspace.runs.stop([record.agent], { graceMs: 0 });
     const tries = await Promise.allSettled([
-      at.open().restart(record.agent),
-      at.open().restart(record.agent),
-      at.open().reap(),
-      at.open().archive(record.agent),
-      at.open().stop([record.agent], { graceMs: 0 }),
+      at.open().runs.restart(record.agent),
+      at.open().runs.restart(record.agent),
+      at.open().runs.reap(),
+      at.open().files.archive(record.agent),
+      at.open().runs.stop([record.agent], { graceMs: 0 }),
     ]);
     for (const one of tries) if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "REFUSED_ALIVE" });
-    if ((await at.workspace.show(record.agent)).run === run) await at.workspace.restart(record.agent);
-    const { run: newest, phase } = await at.workspace.show(record.agent);
+    if ((await at.workspace.runs.show(record.agent)).run === run) await at.workspace.runs.restart(record.agent);
+    const { run: newest, phase } = await at.workspace.runs.show(record.agent);
     expect(newest).toBe(run + 1);
-    if (phase !== "running") await at.workspace.wait([record.agent], { timeoutMs: patient(10_000) });
+    if (phase !== "running") await at.workspace.runs.wait([record.agent], { timeoutMs: patient(10_000) });
     for (let earlier = 1; earlier <= run; earlier++) {
       const log = (await at.raw(record.agent, { run: earlier })).toString();
       expect(["", `run ${earlier}\n`]).toContain(log);
@@ -107,16 +107,16 @@ it.each(["ls", "the loop"])(
   "R-002.11, R-002.13, R-002.16, R-004.5: 100 agents that end by themselves are all cleaned up by %s, once",
   async (who) => {
     const at = lab();
-    const { task } = at.workspace.task("short ones");
+    const { task } = at.workspace.runs.makeTask("short ones");
     const records: RunRecord[] = [];
     for (let i = 0; i < 100; i += 10) {
       const argv = ["sh", "-c", "echo out; sleep 0.5"];
-      const some = Array.from({ length: 10 }, () => at.workspace.run({ argv, task, prompt: "p" }));
+      const some = Array.from({ length: 10 }, () => at.workspace.runs.start({ argv, task, prompt: "p" }));
       records.push(...(await Promise.all(some)));
     }
     await until(() => records.every((record) => existsSync(join(at.runDir(record), "done.json"))), 30_000);
     // Each look does a part of it and leaves the rest to the next.
-    const loops = [at.open().loop(), at.open().loop()];
+    const loops = [at.open().up.loop(), at.open().up.loop()];
     const look = async (): Promise<boolean> => {
       if (who === "ls") expect((await at.cli("ls")).code).toBe(0);
       else await Promise.all(loops.map((loop) => loop.round()));

@@ -18,7 +18,7 @@ const FILES = {
 
 async function begun(at: Lab, state: keyof typeof FILES): Promise<{ agent: string; folder: string }> {
   const { agent, task } = await at.sh(state === "running" ? "echo hi; exec sleep 300" : "echo hi");
-  if (state === "ended") await at.workspace.wait([agent]);
+  if (state === "ended") await at.workspace.runs.wait([agent]);
   const folder = join(at.root, task, "runs", agent, "1");
   await until(() => FILES[state].every((name) => readdirSync(folder).includes(name)), 10_000, "the run has its facts");
   return { agent, folder };
@@ -32,7 +32,7 @@ describe("a fact that somebody damaged", () => {
         for (const [how, damage] of Object.entries(DAMAGES)) {
           const { agent, folder } = await begun(at, state);
           damage(join(folder, name));
-          const [report] = await at.workspace.stop([agent], { graceMs: 0 });
+          const [report] = await at.workspace.runs.stop([agent], { graceMs: 0 });
           expect([name, how, report?.verified, report?.left]).toEqual([name, how, true, []]);
         }
     });

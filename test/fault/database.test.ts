@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { parseAgentId } from "../../src/core/ids.ts";
 import type { TaskFact } from "../../src/core/intent.ts";
 import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
-import { openWorkspace, type Workspace } from "../../src/fleet.ts";
+import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
@@ -38,14 +38,14 @@ describe("a process stands still inside a write transaction", () => {
     await until(() => text(stays.log) !== "");
     const holder = await held(at);
     const other = at.open();
-    expect(await timed(other.list())).toMatchObject([{ phase: "running" }, { phase: "running" }]);
+    expect(await timed(other.runs.list())).toMatchObject([{ phase: "running" }, { phase: "running" }]);
     expect((await timed(at.raw(stays.agent))).toString()).toBe("hello\n");
     writeFileSync(join(at.folder, "go"), "");
-    expect(await timed(other.wait([ends.agent]))).toMatchObject([{ phase: "drained", exit: { code: 4 } }]);
-    const [report] = await timed(other.stop([stays.agent], { graceMs: 100 }));
+    expect(await timed(other.runs.wait([ends.agent]))).toMatchObject([{ phase: "drained", exit: { code: 4 } }]);
+    const [report] = await timed(other.runs.stop([stays.agent], { graceMs: 100 }));
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [], already_stopped: false });
-    expect(await timed(other.show(stays.agent))).toMatchObject({ phase: "drained", outcome: "stopped" });
-    const seen = await timed(other.list());
+    expect(await timed(other.runs.show(stays.agent))).toMatchObject({ phase: "drained", outcome: "stopped" });
+    const seen = await timed(other.runs.list());
     expect(seen.map(({ phase, outcome }) => [phase, outcome])).toEqual([
       ["drained", "failed"],
       ["drained", "stopped"],
@@ -61,7 +61,7 @@ describe("a process stands still inside a write transaction", () => {
     const gone = once(holder, "exit");
     holder.kill("SIGKILL");
     await gone;
-    expect(await at.open().list()).toEqual(seen);
+    expect(await at.open().runs.list()).toEqual(seen);
     expect([row(stays.agent), row(ends.agent)]).toEqual(["drained", "drained"]);
     expect(readdirSync(join(at.root, "active"))).toEqual([]);
   });
@@ -69,8 +69,8 @@ describe("a process stands still inside a write transaction", () => {
   it("R-004.8: run and task fail with REGISTRY_BUSY, name the holder, and leave nothing behind", async () => {
     const at = lab();
     const { agent } = await at.run("true");
-    await at.workspace.wait([agent]);
-    const before = [await at.workspace.list({ all: true }), at.workspace.tasks(), folders(at)];
+    await at.workspace.runs.wait([agent]);
+    const before = [await at.workspace.runs.list({ all: true }), at.workspace.runs.tasks(), folders(at)];
     const holder = await held(at);
     for (const command of [
       ["run", "--json", "--", "true"],
@@ -84,7 +84,7 @@ describe("a process stands still inside a write transaction", () => {
     }
     holder.kill("SIGKILL");
     await once(holder, "exit");
-    expect([await at.workspace.list({ all: true }), at.workspace.tasks(), folders(at)]).toEqual(before);
+    expect([await at.workspace.runs.list({ all: true }), at.workspace.runs.tasks(), folders(at)]).toEqual(before);
     expect(readdirSync(join(at.root, "active"))).toEqual([]);
   });
 });
@@ -96,10 +96,10 @@ interface Told {
 }
 
 async function told(workspace: Workspace): Promise<Told> {
-  const list = await workspace.list({ all: true });
+  const list = await workspace.runs.list({ all: true });
   const shown: ShowRecord[] = [];
-  for (const { agent } of list) shown.push(await workspace.show(agent));
-  return { list, tasks: workspace.tasks(), shown };
+  for (const { agent } of list) shown.push(await workspace.runs.show(agent));
+  return { list, tasks: workspace.runs.tasks(), shown };
 }
 
 /** One agent in each state there is. */
@@ -108,10 +108,10 @@ async function everyState(at: Lab): Promise<void> {
   const script = join(at.folder, "broken");
   writeFileSync(script, "#!/no/such/interpreter\n");
   chmodSync(script, 0o755);
-  workspace.task("no agent works on it");
-  const { task } = workspace.task("several do");
+  workspace.runs.makeTask("no agent works on it");
+  const { task } = workspace.runs.makeTask("several do");
   const run = async (name: string, text_: string): Promise<string> => {
-    const { agent } = await workspace.run({ argv: ["sh", "-c", text_], name, task: task, prompt: `do ${name}` });
+    const { agent } = await workspace.runs.start({ argv: ["sh", "-c", text_], name, task: task, prompt: `do ${name}` });
     return agent;
   };
   const completed = await run("completed", "echo fine");
@@ -122,19 +122,24 @@ async function everyState(at: Lab): Promise<void> {
   const purged = await run("purged", "echo much; exec sleep 300");
   const lost = await run("lost", "exec sleep 300");
   const gone = await run("gone", "read x </dev/zero");
-  const child = await workspace.run({ argv: ["true"], name: "child", parent: parseAgentId(completed), role: "tester" });
-  expect((await workspace.run({ argv: [script], name: "unborn" })).phase).toBe("launch_failed");
-  await workspace.wait([completed, failed, signalled, child.agent]);
+  const child = await workspace.runs.start({
+    argv: ["true"],
+    name: "child",
+    parent: parseAgentId(completed),
+    role: "tester",
+  });
+  expect((await workspace.runs.start({ argv: [script], name: "unborn" })).phase).toBe("launch_failed");
+  await workspace.runs.wait([completed, failed, signalled, child.agent]);
   for (let i = 0; i < 2; i++) {
-    await workspace.restart(failed);
-    await workspace.wait([failed]);
+    await workspace.runs.restart(failed);
+    await workspace.runs.wait([failed]);
   }
-  await workspace.stop([stopped], { graceMs: 0 });
-  await workspace.stop([purged], { graceMs: 0, purge: true });
-  await workspace.restart(stopped);
+  await workspace.runs.stop([stopped], { graceMs: 0 });
+  await workspace.runs.stop([purged], { graceMs: 0, purge: true });
+  await workspace.runs.restart(stopped);
   for (const agent of [lost, gone]) await kill9(keeperOf(at, { task, agent: parseAgentId(agent), run: 1 }));
-  process.kill((await workspace.show(gone)).runs[0]?.pid ?? 0, "SIGKILL");
-  await workspace.wait([gone], { timeoutMs: patient(10_000) });
+  process.kill((await workspace.runs.show(gone)).runs[0]?.pid ?? 0, "SIGKILL");
+  await workspace.runs.wait([gone], { timeoutMs: patient(10_000) });
 }
 
 it("a registry of a newer midwatch: run is refused, but ls, show, logs and stop do their work", async () => {
@@ -145,11 +150,11 @@ it("a registry of a newer midwatch: run is refused, but ls, show, logs and stop 
   db.exec("UPDATE meta SET value = '99' WHERE key = 'schema_version'");
   db.close();
   const workspace = at.open();
-  await expect(workspace.run({ argv: ["true"] })).rejects.toMatchObject({ code: "REGISTRY_NEWER", exitCode: 5 });
-  expect(await workspace.list()).toMatchObject([{ agent: record.agent, phase: "running" }]);
-  const [report] = await workspace.stop([record.agent], { graceMs: 0 });
+  await expect(workspace.runs.start({ argv: ["true"] })).rejects.toMatchObject({ code: "REGISTRY_NEWER", exitCode: 5 });
+  expect(await workspace.runs.list()).toMatchObject([{ agent: record.agent, phase: "running" }]);
+  const [report] = await workspace.runs.stop([record.agent], { graceMs: 0 });
   expect(report).toMatchObject({ verified: true, outcome: "stopped" });
-  expect(await workspace.show(record.agent)).toMatchObject({ phase: "drained", outcome: "stopped" });
+  expect(await workspace.runs.show(record.agent)).toMatchObject({ phase: "drained", outcome: "stopped" });
 });
 
 describe("the registry is an index", () => {
@@ -194,18 +199,18 @@ describe("the registry is an index", () => {
     const at = lab();
     const first = await at.run("true");
     const second = await at.sh("exec sleep 300");
-    await at.workspace.wait([first.agent]);
+    await at.workspace.runs.wait([first.agent]);
     const before = await told(at.workspace);
     harm(database(at));
     for (const workspace of [at.workspace, at.open()]) {
       expect(await told(workspace)).toEqual(before);
-      const third = await workspace.run({ argv: ["true"] });
-      await workspace.wait([third.agent]);
-      expect((await workspace.list({ all: true })).map(({ agent }) => agent)).toContain(third.agent);
-      before.list = await workspace.list({ all: true });
+      const third = await workspace.runs.start({ argv: ["true"] });
+      await workspace.runs.wait([third.agent]);
+      expect((await workspace.runs.list({ all: true })).map(({ agent }) => agent)).toContain(third.agent);
+      before.list = await workspace.runs.list({ all: true });
       Object.assign(before, await told(workspace));
     }
-    const [report] = await at.workspace.stop([second.agent], { graceMs: 0 });
+    const [report] = await at.workspace.runs.stop([second.agent], { graceMs: 0 });
     expect(report?.verified).toBe(true);
     expect((await at.cli("ls", "--all", "--json")).stdout.trim().split("\n")).toHaveLength(4);
   });
@@ -221,7 +226,7 @@ describe("the registry is an index", () => {
     expect((await at.cli("stop", "--grace", "0", record.agent)).code).toBe(0);
     expect((await at.cli("ls", "--all", "--json")).stdout.trim().split("\n")).toHaveLength(2);
     other.close();
-    expect(await at.workspace.list({ all: true })).toHaveLength(2);
+    expect(await at.workspace.runs.list({ all: true })).toHaveLength(2);
   });
 
   it("R-004.7: stops by several processes while the registry is made again lose no row", async () => {
@@ -230,13 +235,13 @@ describe("the registry is an index", () => {
     const stops = agents.map(({ agent }) => at.cli("stop", "--grace", "0", "--json", agent));
     for (let i = 0; i < 5; i++) {
       rmSync(database(at), { force: true });
-      await at.open().reap();
+      await at.open().runs.reap();
     }
     for (const { code, stdout, stderr } of await Promise.all(stops)) {
       expect([code, stderr]).toEqual([0, ""]);
       expect(JSON.parse(stdout)).toMatchObject({ verified: true, outcome: "stopped" });
     }
-    const seen = await at.open().list({ all: true });
+    const seen = await at.open().runs.list({ all: true });
     expect(seen.map(({ agent, outcome }) => [agent, outcome]).sort()).toEqual(
       agents.map(({ agent }) => [agent, "stopped"]).sort(),
     );

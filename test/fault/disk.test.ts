@@ -15,7 +15,7 @@ import { describe, expect, it } from "vitest";
 import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { DoneFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
-import { openWorkspace, type Workspace } from "../../src/fleet.ts";
+import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
 import { rawLog, until, workspaceIn } from "../support/run.ts";
@@ -59,24 +59,24 @@ function fill(path: string, bytes: number): void {
 }
 
 async function hasHold(workspace: Workspace, agent: string): Promise<boolean> {
-  return (await workspace.show(agent)).hold !== null;
+  return (await workspace.runs.show(agent)).hold !== null;
 }
 
 describe.runIf(mayMount)("a small disk", () => {
   it("R-000.11, R-000.32: a start below disk_refuse is refused before anything is made, with a hint", async () => {
     const disk = tmpfs("size=50m");
     const workspace = workspaceIn(disk);
-    await expect(workspace.run({ argv: ["true"] })).rejects.toMatchObject({
+    await expect(workspace.runs.start({ argv: ["true"] })).rejects.toMatchObject({
       code: "DISK_LOW",
       hint: expect.stringContaining("Free some space"),
     });
     expect(readdirSync(workspace.root).filter((name) => name.startsWith("TASK-"))).toEqual([]);
-    expect(await workspace.list({ all: true })).toEqual([]);
+    expect(await workspace.runs.list({ all: true })).toEqual([]);
   });
 
   it("a start between disk_refuse and disk_warn warns and runs", async () => {
     const workspace = workspaceIn(tmpfs("size=200m"));
-    const started = await workspace.run({ argv: ["true"] });
+    const started = await workspace.runs.start({ argv: ["true"] });
     expect(started.warning).toContain("free");
     expect(started.phase).toBe("running");
   });
@@ -86,15 +86,15 @@ describe.runIf(mayMount)("a small disk", () => {
       const disk = tmpfs("size=140m");
       const workspace = workspaceIn(disk, { ...SMALL, tier });
       fill(join(disk, "filler"), 90 * MIB);
-      const { agent, task } = await workspace.run({ argv: paced(8_000_000) });
+      const { agent, task } = await workspace.runs.start({ argv: paced(8_000_000) });
       await until(() => hasHold(workspace, agent));
-      const held = await workspace.show(agent);
+      const held = await workspace.runs.show(agent);
       expect(held).toMatchObject({ phase: "running", outcome: null, hold: { why: "disk" } });
       const standing = statSync(held.log).size;
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(statSync(held.log).size).toBe(standing);
       rmSync(join(disk, "filler"));
-      const [ended] = await workspace.wait([agent], { timeoutMs: patient(30_000) });
+      const [ended] = await workspace.runs.wait([agent], { timeoutMs: patient(30_000) });
       expect(ended).toMatchObject({ outcome: "completed", hold: null });
       expect((await rawLog(workspace, agent)).equals(Buffer.from(numbers(8_000_000)))).toBe(true);
       const events = linesOf(join(workspace.root, "events.log")).map((line) => JSON.parse(line).type);
@@ -105,17 +105,17 @@ describe.runIf(mayMount)("a small disk", () => {
     it(`R-000.12: a stop works while the run is held (tier ${tier})`, async () => {
       const disk = tmpfs("size=60m");
       const workspace = workspaceIn(disk, { ...SMALL, tier });
-      const { agent } = await workspace.run({ argv: paced(100_000_000) });
+      const { agent } = await workspace.runs.start({ argv: paced(100_000_000) });
       await until(() => hasHold(workspace, agent));
-      const [report] = await workspace.stop([agent]);
+      const [report] = await workspace.runs.stop([agent]);
       expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     });
   }
 
   it("R-000.12: disk_policy stop ends the agent in order, outcome limit, the file stays valid", async () => {
     const workspace = workspaceIn(tmpfs("size=80m"), { ...SMALL, disk_policy: "stop" });
-    const { agent } = await workspace.run({ argv: ["seq", "-f", '{"a":%.0f}', "100000000"] });
-    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
+    const { agent } = await workspace.runs.start({ argv: ["seq", "-f", '{"a":%.0f}', "100000000"] });
+    const [ended] = await workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended?.outcome).toBe("limit");
     const log = await rawLog(workspace, agent);
     const whole = log.subarray(0, log.lastIndexOf(10) + 1).toString();
@@ -126,14 +126,14 @@ describe.runIf(mayMount)("a small disk", () => {
   it("R-000.12: on a disk that others fill to the last byte the facts are written all the same (ballast)", async () => {
     const disk = tmpfs("size=30m");
     const workspace = workspaceIn(disk, { disk_warn: "3M", disk_refuse: "2M", disk_floor: "1k" });
-    const { agent } = await workspace.run({
+    const { agent } = await workspace.runs.start({
       argv: ["sh", "-c", `while [ ! -e ${disk}/go ]; do sleep 0.05; done; exit 7`],
     });
     writeFileSync(join(disk, "spare"), "");
     fill(join(disk, "filler"), 64 * MIB);
     // A name costs nothing on a full tmpfs; the agent sees it and ends.
     closeSync(openSync(join(disk, "go"), "w"));
-    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
+    const [ended] = await workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended).toMatchObject({ exit: { code: 7 }, outcome: "failed" });
     rmSync(join(disk, "filler"));
   });
@@ -141,7 +141,7 @@ describe.runIf(mayMount)("a small disk", () => {
   it("R-000.32: no inode left: a start is refused; a running agent's end is still recorded", async () => {
     const disk = tmpfs("size=400m,nr_inodes=200");
     const workspace = workspaceIn(disk);
-    const { agent } = await workspace.run({
+    const { agent } = await workspace.runs.start({
       argv: ["sh", "-c", `while [ -e ${disk}/go ]; do sleep 0.05; done; exit 5`],
     });
     writeFileSync(join(disk, "go"), "");
@@ -152,27 +152,29 @@ describe.runIf(mayMount)("a small disk", () => {
         break;
       }
     }
-    await expect(workspace.run({ argv: ["true"] })).rejects.toMatchObject({ code: expect.stringMatching(/DISK_/) });
+    await expect(workspace.runs.start({ argv: ["true"] })).rejects.toMatchObject({
+      code: expect.stringMatching(/DISK_/),
+    });
     rmSync(join(disk, "go"));
-    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
+    const [ended] = await workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended?.exit.code).toBe(5);
   });
 
   it("R-000.25, R-000.26, R-000.32: a read-only file system is found before the start; fallbackDir is used and said", async () => {
     const disk = tmpfs("size=200m");
     const before = workspaceIn(disk);
-    before.task("before");
+    before.runs.makeTask("before");
     before.close();
     remount(disk, "ro");
     try {
       expect(() => openWorkspace({ workspace: before.root, make: true })).toThrow(
         expect.objectContaining({ code: "NOT_WRITABLE", hint: expect.stringContaining("--fallback-dir") }),
       );
-      expect(openWorkspace({ workspace: before.root }).tasks()).toHaveLength(1);
+      expect(openWorkspace({ workspace: before.root }).runs.tasks()).toHaveLength(1);
       const other = workspaceIn(disk, {}, { fallbackDir: join(folder(), ".agent-workspace") });
       expect(other.usedFallback).toBe(true);
-      const { agent } = await other.run({ argv: ["echo", "fine"] });
-      await other.wait([agent]);
+      const { agent } = await other.runs.start({ argv: ["echo", "fine"] });
+      await other.runs.wait([agent]);
       expect((await rawLog(other, agent)).toString()).toBe("fine\n");
     } finally {
       remount(disk, "rw");
@@ -183,8 +185,8 @@ describe.runIf(mayMount)("a small disk", () => {
 describe("output and folders", () => {
   it("R-000.13: the output limit ends the run, outcome limit", async () => {
     const workspace = workspaceIn(folder(), { output_limit: "1M", grace: "500ms" });
-    const { agent } = await workspace.run({ argv: ["yes"] });
-    const [ended] = await workspace.wait([agent], { timeoutMs: patient(20_000) });
+    const { agent } = await workspace.runs.start({ argv: ["yes"] });
+    const [ended] = await workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     expect(ended).toMatchObject({ outcome: "limit", phase: "drained" });
   });
 
@@ -193,7 +195,7 @@ describe("output and folders", () => {
       const place = folder();
       const workspace = workspaceIn(place);
       const waits = `[ $i -ne 200 ] || until [ -e "${place}/go" ]; do sleep 0.02; done`;
-      const { agent, task, log } = await workspace.run({
+      const { agent, task, log } = await workspace.runs.start({
         argv: ["sh", "-c", `i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo $i; ${waits}; sleep 0.005; done; exit 9`],
       });
       const run = join(workspace.root, task, "runs", agent, "1");
@@ -207,7 +209,7 @@ describe("output and folders", () => {
       rmSync(doomed, { recursive: true, maxRetries: 20, retryDelay: 5 });
       writeFileSync(join(place, "go"), "");
       await until(() => existsSync(join(run, "done.json")), 20_000);
-      const ended = await workspace.show(agent);
+      const ended = await workspace.runs.show(agent);
       expect(ended).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });
       expect((await rawLog(workspace, agent)).toString()).toBe(numbers(400));
       if (what !== "the run folder") expect(readJson<DoneFact>(join(run, "done.json")).value?.mirrored).toBe(true);
@@ -218,13 +220,13 @@ describe("output and folders", () => {
     const place = folder();
     const workspace = workspaceIn(place);
     const script = `echo first; until [ -e "${place}/go" ]; do sleep 0.02; done; echo second`;
-    const { agent, log } = await workspace.run({ argv: ["sh", "-c", script] });
+    const { agent, log } = await workspace.runs.start({ argv: ["sh", "-c", script] });
     await until(() => statSync(log).size > 0);
     const fd = openSync(log, "r+");
     ftruncateSync(fd, 0);
     closeSync(fd);
     writeFileSync(join(place, "go"), "");
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
     expect((await rawLog(workspace, agent)).toString()).toBe("second\n");
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { adopterOf, identify, keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { expectSettled, lookLater } from "../support/settled.ts";
@@ -23,7 +23,7 @@ it.each([
     writeFileSync(go, "");
     await lookLater(at, 100);
     await until(() => existsSync(join(at.root, task, "runs", agent, "1", "done.json")));
-    expect(await at.open().show(agent)).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });
+    expect(await at.open().runs.show(agent)).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });
     expect((await at.raw(agent)).toString().split("\n")).toHaveLength(101);
     await expectSettled(at);
   },
@@ -47,15 +47,15 @@ describe.each(["auto", "subreaper"] as Tier[])("the keeper is dead, then the fol
     async (_, what) => {
       const at = lab({ tier });
       const record = await forgotten(at, (run) => what(at, run));
-      const [seen] = await at.open().list();
+      const [seen] = await at.open().runs.list();
       expect(seen).toMatchObject({ agent: record.agent, phase: "lost", outcome: "lost" });
       expect(seen?.alive?.map(({ pid }) => pid)).toContain(record.pid);
       await lookLater(at, 2);
-      expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "lost" });
+      expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "lost" });
       await until(() => adopterOf(at, record) !== undefined, 5000, "adopted");
       // The main process still has the deleted log open: the adopter brings it back from there.
       await until(() => text(record.log).startsWith("before\nafter\n"));
-      const [report] = await at.workspace.stop([record.agent], { graceMs: 100 });
+      const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 100 });
       expect(report).toMatchObject({
         verified: true,
         outcome: "stopped",
@@ -88,7 +88,7 @@ describe.each(["auto", "subreaper"] as Tier[])("the keeper is dead, then the fol
     await kill9(identify(record.pid as number));
     rmSync(join(at.root, record.task), { recursive: true });
     await lookLater(at);
-    expect(await at.open().list({ all: true })).toEqual([]);
+    expect(await at.open().runs.list({ all: true })).toEqual([]);
   });
 });
 
@@ -98,7 +98,7 @@ it("a stop while the run's folder is gone ends the run, and does not take it for
     const record = await at.sh("sleep 300 & echo on; sleep 300");
     await until(() => text(record.log) !== "");
     renameSync(join(at.root, record.task), join(at.folder, "gone"));
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
     expect(report).toMatchObject({
       verified: true,
       outcome: "stopped",
@@ -106,6 +106,6 @@ it("a stop while the run's folder is gone ends the run, and does not take it for
       processes_total: 3,
     });
     expect(at.survivors()).toEqual([]);
-    expect((await at.workspace.show(record.agent)).phase).toBe("drained");
+    expect((await at.workspace.runs.show(record.agent)).phase).toBe("drained");
   }
 });

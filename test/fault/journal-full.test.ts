@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openWorkspace } from "../../src/fleet.ts";
+import { openWorkspace } from "../../src/fleet/workspace.ts";
 import { fileOf, readJournal } from "../support/journal.ts";
 import { mayMount, tmpfs } from "../support/tmpfs.ts";
 
@@ -21,11 +21,11 @@ it.skipIf(!mayMount)(
   async () => {
     const place = tmpfs("size=2m");
     using workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, cwd: place });
-    const round = workspace.snapshotRounds();
-    await workspace.event({ interaction: 1, actor: "A", type: "note", content: "first" });
+    const round = workspace.journal.snapshotRounds();
+    await workspace.journal.append({ interaction: 1, actor: "A", type: "note", content: "first" });
     await round();
     const before = fileOf(workspace.root, "communication.md");
-    await workspace.event({ interaction: 1, actor: "A", type: "note", content: "second" });
+    await workspace.journal.append({ interaction: 1, actor: "A", type: "note", content: "second" });
     fill(place);
     await round();
     await round();
@@ -46,7 +46,7 @@ it.skipIf(!mayMount)(
   async () => {
     const place = tmpfs("size=2m");
     using workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, cwd: place });
-    const say = (content: string) => workspace.event({ interaction: 1, actor: "A", type: "note", content });
+    const say = (content: string) => workspace.journal.append({ interaction: 1, actor: "A", type: "note", content });
     await say("first");
     fill(place);
     await expect(say("x".repeat(200_000))).rejects.toMatchObject({ code: "DISK_FULL" });

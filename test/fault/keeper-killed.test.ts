@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { ListRecord } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { lostKeepers } from "../soak/lost-keepers.ts";
 import { checkIndex, readIndex } from "../support/index-check.ts";
 import { adopterOf, identify, keeperOf, kill9 } from "../support/keeper-kill.ts";
@@ -20,7 +20,7 @@ const SEED = 5;
 async function printing(at: Lab, bytes: number, pauseUs = 2000): Promise<RunRecord & { daemon: number }> {
   const pidFile = join(at.folder, "daemon");
   const printer = `exec "$0" "${supportFile("printer.ts")}" ${SEED} ${bytes} 0 "${join(at.folder, "side")}" ${pauseUs}`;
-  const record = await at.workspace.run({
+  const record = await at.workspace.runs.start({
     argv: ["sh", "-c", `(env -i setsid sleep 300 & echo $! >"${pidFile}"); ${printer}`, process.execPath],
   });
   await until(() => text(pidFile).endsWith("\n"));
@@ -42,7 +42,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const size = statSync(record.log).size;
     await until(() => statSync(record.log).size > size, 5000, "the log goes on");
     const entries = readIndex(readFileSync(record.log.replace(".jsonl", ".idx"))).length;
-    const lost = await at.open().show(record.agent);
+    const lost = await at.open().runs.show(record.agent);
     expect(lost).toMatchObject({ phase: "lost", outcome: "lost", exit: { code: null, signal: null }, ended_at: null });
     expect(lost.alive?.map(({ pid }) => pid)).toEqual(expect.arrayContaining([main.pid, daemon.pid]));
 
@@ -54,14 +54,14 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     expect([refused.code, JSON.parse(refused.stderr).error.code]).toEqual([4, "REFUSED_ALIVE"]);
     expect(refused.stdout).toBe("");
     for (const dryRun of [true, false]) {
-      const reaped = await at.workspace.reap({ dryRun });
+      const reaped = await at.workspace.runs.reap({ dryRun });
       expect(reaped).toEqual([
         { agent: record.agent, run: 1, phase: "lost", alive: lost.alive?.length, action: "listed" },
       ]);
     }
     expect([lives(main), lives(daemon)]).toEqual([true, true]);
 
-    const [reaped] = await at.workspace.reap({ lost: true, graceMs: 200 });
+    const [reaped] = await at.workspace.runs.reap({ lost: true, graceMs: 200 });
     expect(reaped).toMatchObject({ action: "stopped", report: { verified: true, outcome: "stopped", left: [] } });
     const report = reaped?.report;
     expect(report?.exit).toEqual({ code: null, signal: null });
@@ -72,7 +72,11 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const log = await at.raw(record.agent);
     expect(log.equals(output(SEED, 60_000_000).subarray(0, log.length))).toBe(true);
     expect(checkIndex(log, readFileSync(index))).toEqual([]);
-    expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "drained", outcome: "stopped", alive: null });
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({
+      phase: "drained",
+      outcome: "stopped",
+      alive: null,
+    });
     expect(existsSync(join(at.root, "active", `${record.agent}.1`))).toBe(false);
   });
 
@@ -90,7 +94,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     expect(log.equals(output(9, 4_000_000))).toBe(true);
     expect(checkIndex(log, readFileSync(record.log.replace(".jsonl", ".idx")))).toEqual([]);
     // Nothing of it lives: it may be started again.
-    expect((await at.workspace.restart(record.agent)).run).toBe(2);
+    expect((await at.workspace.runs.restart(record.agent)).run).toBe(2);
   });
 
   it("stop ends a lost run although its log and folders were deleted", async () => {
@@ -98,7 +102,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const record = await at.sh("sleep 300 & sleep 300");
     await kill9(keeperOf(at, record));
     rmSync(join(at.root, record.task, "logs"), { recursive: true, maxRetries: 20, retryDelay: 5 });
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 100 });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 100 });
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     expect(at.survivors()).toEqual([]);
   });
@@ -107,7 +111,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const at = lab({ tier });
     const record = await at.sh('trap "" INT TERM; echo ready; while :; do sleep 0.1; done');
     await until(() => statSync(record.log).size > 0);
-    const stopping = at.workspace.stop([record.agent], { graceMs: patient(1500) });
+    const stopping = at.workspace.runs.stop([record.agent], { graceMs: patient(1500) });
     await until(() => existsSync(join(at.runDir(record), "stop.json")));
     await kill9(keeperOf(at, record));
     const [report] = await stopping;
@@ -120,14 +124,14 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     const record = await printing(at, 100_000_000);
     const daemon = identify(record.daemon);
     await kill9(keeperOf(at, record));
-    await at.workspace.list();
+    await at.workspace.runs.list();
     const first = adopterOf(at, record);
     expect(first).toBeDefined();
     await kill9(first as { pid: number; start_ticks: number });
-    expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "lost" });
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "lost" });
     await until(() => adopterOf(at, record) !== undefined, 5000, "adopted again");
     expect(adopterOf(at, record)?.pid).not.toBe(first?.pid);
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 100 });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 100 });
     expect(report?.verified).toBe(true);
     expect([lives(daemon), at.survivors()]).toEqual([false, []]);
     const log = await at.raw(record.agent);
@@ -154,7 +158,7 @@ it("R-004.5: whoever asked for a stop is killed -9 at once: the keeper ends the 
   const caller = at.node(CLI, "stop", "--workspace", at.root, record.agent);
   await until(() => existsSync(join(at.runDir(record), "stop.json")));
   caller.kill("SIGKILL");
-  const [over] = await at.workspace.wait([record.agent], { timeoutMs: patient(10_000) });
+  const [over] = await at.workspace.runs.wait([record.agent], { timeoutMs: patient(10_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "stopped", exit: { signal: "SIGKILL" } });
 });
 
@@ -166,9 +170,9 @@ describe.runIf(mayMount).each(TIERS)("the keeper is killed -9 while the run is h
     writeFileSync(filler, Buffer.alloc(20 * MIB, 1));
     const side = join(at.folder, "side");
     const record = await at.run(process.execPath, supportFile("printer.ts"), "3", String(15 * MIB), "0", side, "300");
-    await until(async () => (await at.workspace.show(record.agent)).hold !== null, 20_000, "held");
+    await until(async () => (await at.workspace.runs.show(record.agent)).hold !== null, 20_000, "held");
     await kill9(keeperOf(at, record));
-    expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "lost", hold: { why: "disk" } });
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "lost", hold: { why: "disk" } });
     return { ...record, filler };
   }
   const config = { tier, disk_warn: "12M", disk_refuse: "10M", disk_floor: "8M" } as const;
@@ -176,12 +180,12 @@ describe.runIf(mayMount).each(TIERS)("the keeper is killed -9 while the run is h
   it("R-000.12: it stays held, and goes on when there is room", async () => {
     const at = lab(config, tmpfs("size=32m"));
     const { agent, log, filler } = await held(at);
-    await until(async () => (await at.workspace.show(agent)).alive?.length);
+    await until(async () => (await at.workspace.runs.show(agent)).alive?.length);
     const size = statSync(log).size;
-    await at.workspace.wait([agent], { timeoutMs: 500 });
+    await at.workspace.runs.wait([agent], { timeoutMs: 500 });
     expect(statSync(log).size).toBe(size);
     rmSync(filler);
-    const [over] = await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
+    const [over] = await at.workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     expect(over).toMatchObject({ phase: "drained", outcome: "lost", hold: null });
     expect((await at.raw(agent)).equals(output(3, 15 * MIB))).toBe(true);
   });
@@ -189,7 +193,7 @@ describe.runIf(mayMount).each(TIERS)("the keeper is killed -9 while the run is h
   it("R-000.12: a stop ends it", async () => {
     const at = lab(config, tmpfs("size=32m"));
     const { agent } = await held(at);
-    const [report] = await at.workspace.stop([agent], { graceMs: 300 });
+    const [report] = await at.workspace.runs.stop([agent], { graceMs: 300 });
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     expect(at.survivors()).toEqual([]);
   });

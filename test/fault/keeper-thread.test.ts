@@ -21,7 +21,7 @@ it("R-004.3: a run whose keeper still has a thread in its log is not over, and i
   const record = await at.sh(`echo printed; while [ ! -e "${at.folder}/go" ]; do sleep 0.02; done; exit 3`);
   const thread = await holdThread(at, keeperOf(at, record));
   writeFileSync(join(at.folder, "go"), "");
-  const over = at.workspace.wait([record.agent]);
+  const over = at.workspace.runs.wait([record.agent]);
   const released = (async () => {
     await until(() => at.fact(record, "exit.json") !== undefined, 5000, "the exit is told");
     await until(() => thread.isHeld());
@@ -31,7 +31,7 @@ it("R-004.3: a run whose keeper still has a thread in its log is not over, and i
     return early;
   })();
   await over;
-  const { files } = await at.workspace.archive(record.agent);
+  const { files } = await at.workspace.files.archive(record.agent);
   expect(files).toContainEqual(expect.objectContaining({ action: "archived", error: null }));
   expect(files.filter(({ action }) => action === "failed")).toEqual([]);
   expect(await released, "the run was over before its keeper").toBe(false);
@@ -76,12 +76,12 @@ it("R-004.3: a run whose killed keeper still has a thread is adopted at once, an
   await until(() => entries() > 1);
   signal(keeper, "SIGKILL");
   await until(() => thread.isHeld());
-  await at.workspace.list();
+  await at.workspace.runs.list();
   await until(() => adopterOf(at, record) !== undefined, 5000, "adopted while the thread is there");
   const before = entries();
   await thread.release();
   await until(() => entries() > before + 2, 5000, "the index goes on");
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
   expect(report).toMatchObject({ verified: true, left: [] });
   expect(checkIndex(readFileSync(record.log), readFileSync(index))).toEqual([]);
 });
@@ -94,7 +94,7 @@ it("R-004.3: such a run is stopped while the thread is there; the proof comes wh
   const thread = await holdThread(at, keeper);
   signal(keeper, "SIGKILL");
   await until(() => thread.isHeld());
-  const stopped = at.workspace.stop([record.agent], { graceMs: 100, purge: true });
+  const stopped = at.workspace.runs.stop([record.agent], { graceMs: 100, purge: true });
   await until(() => !lives(main as NonNullable<typeof main>), 5000, "the agent is ended");
   expect(at.fact(record, "done.json")).toBeUndefined();
   await thread.release();

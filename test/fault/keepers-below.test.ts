@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { DoneFact, ListRecord } from "../../src/core/types.ts";
-import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
@@ -31,7 +31,7 @@ async function family(
 ): Promise<{ a: RunRecord; b: RunRecord }> {
   const started = join(at.folder, "b.json");
   const run = `"$NODE" "$CLI" run --json --name b --tier ${childTier} -- sh -c ${child}`;
-  const a = await inside(at).run({
+  const a = await inside(at).runs.start({
     argv: ["sh", "-c", `(${run}) >"${started}.new" && mv "${started}.new" "${started}"; ${rest}`],
     name: "a",
   });
@@ -43,7 +43,7 @@ async function family(
 
 async function expectWhole(at: Lab, { a, b }: { a: RunRecord; b: RunRecord }): Promise<void> {
   writeFileSync(join(at.folder, "go"), "");
-  const [over] = await at.workspace.wait([b.agent], { timeoutMs: patient(20_000) });
+  const [over] = await at.workspace.runs.wait([b.agent], { timeoutMs: patient(20_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 6, signal: null }, parent: a.agent });
   expect((await at.raw(b.agent)).toString()).toBe(numbers);
   const environment = readFileSync(join(at.folder, "child-env"), "utf8");
@@ -61,7 +61,7 @@ const COMBINATIONS: [Tier, Tier][] = [
 
 async function parentEnds(at: Lab, childTier: Tier): Promise<void> {
   const both = await family(at, childTier, "sleep 300 & exit 3");
-  const [over] = await at.workspace.wait([both.a.agent], { timeoutMs: patient(10_000) });
+  const [over] = await at.workspace.runs.wait([both.a.agent], { timeoutMs: patient(10_000) });
   expect(over).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 3 } });
   expect(at.fact<DoneFact>(both.a, "done.json")).toMatchObject({
     verified: true,
@@ -75,7 +75,7 @@ async function parentEnds(at: Lab, childTier: Tier): Promise<void> {
 
 async function parentIsStopped(at: Lab, childTier: Tier): Promise<void> {
   const both = await family(at, childTier, "sleep 300");
-  const [report] = await at.workspace.stop([both.a.agent], { graceMs: 300 });
+  const [report] = await at.workspace.runs.stop([both.a.agent], { graceMs: 300 });
   expect(report).toMatchObject({ agent: both.a.agent, verified: true, outcome: "stopped", left: [] });
   expect(report?.children).toEqual([{ pid: both.b.keeper_pid, run: `${both.b.agent}.1` }]);
   await expectWhole(at, both);
@@ -85,9 +85,9 @@ async function parentIsLostAndStopped(at: Lab, childTier: Tier): Promise<void> {
   const both = await family(at, childTier, "sleep 300");
   await kill9(keeperOf(at, both.a));
   // Its shell and the sleep, once the shell has come to it.
-  await until(async () => (await at.workspace.show(both.a.agent)).alive?.length === 2);
-  expect(await at.workspace.show(both.a.agent)).toMatchObject({ phase: "lost" });
-  const [report] = await at.workspace.stop([both.a.agent], { graceMs: 300 });
+  await until(async () => (await at.workspace.runs.show(both.a.agent)).alive?.length === 2);
+  expect(await at.workspace.runs.show(both.a.agent)).toMatchObject({ phase: "lost" });
+  const [report] = await at.workspace.runs.stop([both.a.agent], { graceMs: 300 });
   expect(report).toMatchObject({ agent: both.a.agent, verified: true, left: [] });
   await expectWhole(at, both);
 }
@@ -119,8 +119,8 @@ it.each(["auto", "subreaper"] as const)("stop --tree ends an agent and those it 
 
 describe("limits", () => {
   async function printed(at: Lab, workspace: Workspace, script: string): Promise<string[]> {
-    const { agent } = await workspace.run({ argv: ["sh", "-c", script] });
-    await workspace.wait([agent], { timeoutMs: patient(20_000) });
+    const { agent } = await workspace.runs.start({ argv: ["sh", "-c", script] });
+    await workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     return (await at.raw(agent)).toString().trim().split("\n");
   }
   const CHILD_RUN = `"$NODE" "$CLI" run --json`;
@@ -132,11 +132,11 @@ describe("limits", () => {
     const inner = `${CHILD_RUN} --name c -- true 2>&1; echo $?`;
     const [, ...rest] = await printed(at, workspace, `${CHILD_RUN} --wait --name b -- sh -c '${inner}'; echo over`);
     expect(rest.at(-1)).toBe("over");
-    const b = (await workspace.list()).find(({ agent }) => agent.startsWith("b-")) as ListRecord;
+    const b = (await workspace.runs.list()).find(({ agent }) => agent.startsWith("b-")) as ListRecord;
     const [error, code] = (await at.raw(b.agent)).toString().trim().split("\n");
     expect([refused(error), code]).toEqual(["REFUSED_LIMIT", "4"]);
     expect(JSON.parse(error ?? "{}").error.retryable).toBe(false);
-    expect((await workspace.list()).filter(({ agent }) => agent.startsWith("c-"))).toEqual([]);
+    expect((await workspace.runs.list()).filter(({ agent }) => agent.startsWith("c-"))).toEqual([]);
   });
 
   it("more live children than max_children, or more in a minute than child_rate, are refused", async () => {

@@ -15,7 +15,8 @@ import { type Lab, text, until } from "../support/workspace.ts";
 const agentThatTells = (at: Lab): string[] => ["run", "sh", "-c", `echo ran >>"${at.folder}/ran"; exec sleep 300`];
 const ran = (at: Lab): number => text(join(at.folder, "ran")).split("\n").length - 1;
 
-const phases = async (at: Lab): Promise<string[]> => (await at.open().list({ all: true })).map(({ phase }) => phase);
+const phases = async (at: Lab): Promise<string[]> =>
+  (await at.open().runs.list({ all: true })).map(({ phase }) => phase);
 
 describe.each(STEPS)("a launcher that stands still at %s", (step) => {
   const started = step === "answered";
@@ -23,14 +24,14 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
   it("others see a true state; a stop works, and nothing runs when the launcher goes on", async () => {
     const at = lab();
     const launcher = await standing(at, step, ...agentThatTells(at));
-    const [seen] = await at.workspace.list();
+    const [seen] = await at.workspace.runs.list();
     expect(seen?.phase).toBe(started ? "running" : "intended");
     if (started) await until(() => ran(at) === 1);
-    const [report] = await at.open().stop([seen?.agent], { graceMs: 100 });
+    const [report] = await at.open().runs.stop([seen?.agent], { graceMs: 100 });
     expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", already_stopped: false });
     expect(await launcher.go()).toMatchObject({ phase: started ? "running" : "launch_failed" });
     expect(await phases(at)).toEqual([started ? "drained" : "launch_failed"]);
-    expect((await at.workspace.show(seen?.agent)).outcome).toBe("stopped");
+    expect((await at.workspace.runs.show(seen?.agent)).outcome).toBe("stopped");
     expect(ran(at)).toBe(started ? 1 : 0);
     await expectSettled(at);
   });
@@ -45,7 +46,7 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
     expect(await phases(at)).toEqual([started ? "running" : "launch_failed"]);
     if (started) await until(() => ran(at) === 1);
     else expect(ran(at)).toBe(0);
-    if (started) await at.workspace.stop(["a"], { graceMs: 0 });
+    if (started) await at.workspace.runs.stop(["a"], { graceMs: 0 });
     await expectSettled(at);
   });
 
@@ -59,8 +60,8 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
     await lookLater(at);
     if (started) {
       await until(() => ran(at) === 1);
-      expect(await at.workspace.show("a")).toMatchObject({ phase: "running", alive: null });
-      await at.workspace.stop(["a"], { graceMs: 0 });
+      expect(await at.workspace.runs.show("a")).toMatchObject({ phase: "running", alive: null });
+      await at.workspace.runs.stop(["a"], { graceMs: 0 });
     } else {
       expect(await phases(at)).toEqual(step === "intent" ? ["launch_failed"] : []);
       expect(ran(at)).toBe(0);
@@ -70,22 +71,22 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
 
   it("R-000.38: and is killed -9 in a restart: the former run's log is still read, and the next restart works", async () => {
     const at = lab();
-    const { agent } = await at.workspace.run({
+    const { agent } = await at.workspace.runs.start({
       argv: ["sh", "-c", `echo ran >>"${at.folder}/ran"; cat "${at.folder}/ran"`],
     });
-    await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
     const { child } = await standing(at, step, "restart", agent);
     const gone = once(child, "exit");
     child.kill("SIGKILL");
     await gone;
     await lookLater(at);
-    const shown = await at.workspace.show(agent);
+    const shown = await at.workspace.runs.show(agent);
     expect(shown.run).toBe(started || step === "intent" ? 2 : 1);
     expect((await at.raw(agent, { run: 1 })).toString()).toBe("ran\n");
     expect(existsSync(shown.runs[0]?.log ?? "")).toBe(true);
-    await at.workspace.wait([agent]);
-    const again = await at.workspace.restart(agent);
-    const [over] = await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
+    const again = await at.workspace.runs.restart(agent);
+    const [over] = await at.workspace.runs.wait([agent]);
     expect(over).toMatchObject({ run: again.run, outcome: "completed" });
     expect((await at.raw(agent, { run: 1 })).toString()).toBe("ran\n");
     expect((await at.raw(agent)).toString()).toBe("ran\n".repeat(started ? 3 : 2));
@@ -95,12 +96,12 @@ describe.each(STEPS)("a launcher that stands still at %s", (step) => {
 
 it("R-000.38: who follows through restarts gets each run's own lines, also behind a number that was given up", async () => {
   const at = lab();
-  const { agent } = await at.workspace.run({ argv: ["sh", "-c", 'echo "run $MIDWATCH_RUN"'] });
-  await at.workspace.wait([agent]);
+  const { agent } = await at.workspace.runs.start({ argv: ["sh", "-c", 'echo "run $MIDWATCH_RUN"'] });
+  await at.workspace.runs.wait([agent]);
   const ending = new AbortController();
   const seen: string[] = [];
   const done = (async () => {
-    for await (const { run, raw } of at.workspace.log(agent, { forever: true, signal: ending.signal }))
+    for await (const { run, raw } of at.workspace.logs.read(agent, { forever: true, signal: ending.signal }))
       if (raw.bytes.toString().startsWith("run")) seen.push(`${run}: ${raw.bytes}`);
   })();
   await until(() => seen.length === 1);
@@ -109,8 +110,8 @@ it("R-000.38: who follows through restarts gets each run's own lines, also behin
   child.kill("SIGKILL");
   await gone;
   await lookLater(at);
-  expect(await at.workspace.restart(agent)).toMatchObject({ run: 3 });
-  await at.workspace.wait([agent]);
+  expect(await at.workspace.runs.restart(agent)).toMatchObject({ run: 3 });
+  await at.workspace.runs.wait([agent]);
   await until(() => seen.length > 1);
   ending.abort();
   await done;
@@ -125,13 +126,13 @@ it("a keeper that died in the middle of its claim has started nothing: the run i
     const gone = once(child, "exit");
     child.kill("SIGKILL");
     await gone;
-    const [seen] = await at.workspace.list();
+    const [seen] = await at.workspace.runs.list();
     const name = { task: seen?.task ?? "", agent: seen?.agent as AgentId, run: 1 };
     writeFileSync(join(at.runDir(name), "claim"), '{"by":"kee');
-    expect((await at.workspace.show(seen?.agent)).phase).toBe("intended");
+    expect((await at.workspace.runs.show(seen?.agent)).phase).toBe("intended");
     if (end === "given up") await lookLater(at);
-    else expect(await at.workspace.stop([seen?.agent])).toMatchObject([{ verified: true, outcome: "stopped" }]);
-    expect(await at.workspace.show(seen?.agent)).toMatchObject({ phase: "launch_failed" });
+    else expect(await at.workspace.runs.stop([seen?.agent])).toMatchObject([{ verified: true, outcome: "stopped" }]);
+    expect(await at.workspace.runs.show(seen?.agent)).toMatchObject({ phase: "launch_failed" });
   }
   expect(ran(at)).toBe(0);
   await expectSettled(at);
@@ -140,7 +141,7 @@ it("a keeper that died in the middle of its claim has started nothing: the run i
 it("others see launching while the keeper has claimed and not started; a stop works all the same", async () => {
   for (let round = 0; ; round++) {
     const at = lab();
-    const starting = at.workspace.run({ argv: agentThatTells(at).slice(1) });
+    const starting = at.workspace.runs.start({ argv: agentThatTells(at).slice(1) });
     await new Promise(setImmediate);
     // Its part in this process is done; the keeper claims and starts while we look without a pause.
     let claim: ClaimFact | undefined;
@@ -149,7 +150,7 @@ it("others see launching while the keeper has claimed and not started; a stop wo
       claim = readJson<ClaimFact>(join(at.root, path)).value;
     }
     signal(claim as ClaimFact, "SIGSTOP");
-    const [seen] = await at.workspace.list();
+    const [seen] = await at.workspace.runs.list();
     if (seen?.phase !== "launching" && round < 20) {
       signal(claim as ClaimFact, "SIGCONT"); // It was faster.
       await starting;
@@ -157,7 +158,7 @@ it("others see launching while the keeper has claimed and not started; a stop wo
     }
     expect(seen?.phase).toBe("launching");
     expect(await at.cli("show", "--json", seen?.agent ?? "")).toMatchObject({ code: 0 });
-    const [report] = await at.open().stop([seen?.agent], { graceMs: 100 });
+    const [report] = await at.open().runs.stop([seen?.agent], { graceMs: 100 });
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     await starting;
     await expectSettled(at);

@@ -20,7 +20,7 @@ it.skipIf(!mayMount)(
       told += part;
     });
     const leads = async (): Promise<boolean> => {
-      const { state, pid } = await at.workspace.leader();
+      const { state, pid } = await at.workspace.journal.leader();
       return state === "held" && pid === up.pid;
     };
     await until(leads);
@@ -45,9 +45,9 @@ it.skipIf(!mayMount)(
     await until(() => told.includes("works again"), 30_000);
     await until(leads, 30_000);
     const errors: string[] = [];
-    for await (const { event } of at.workspace.events({ type: "error" })) errors.push(event.content);
+    for await (const { event } of at.workspace.journal.events({ type: "error" })) errors.push(event.content);
     expect(errors.join()).toMatch(/There is no room/);
-    expect((await at.workspace.health()).paused).toEqual([]);
+    expect((await at.workspace.up.health()).paused).toEqual([]);
   },
 );
 

@@ -43,7 +43,7 @@ async function leader(
   ms = 30_000,
 ): Promise<void> {
   const is = async (): Promise<boolean> => {
-    const found = await at.workspace.leader();
+    const found = await at.workspace.journal.leader();
     return found.pid === pid && found.state === state;
   };
   await until(is, ms, `${pid} leads (${state})`);
@@ -58,19 +58,20 @@ it.each(["SIGKILL", "SIGSTOP"] as const)(
     const first = up(at, ...flags);
     await leader(at, first.child.pid);
     const second = up(at, ...flags);
-    await until(async () => (await at.workspace.health()).alive.length === 2);
+    await until(async () => (await at.workspace.up.health()).alive.length === 2);
     const agents: string[] = [];
-    for (let i = 0; i < 6; i++) agents.push((await at.workspace.run({ argv: ["sleep", "0.3"], queue: true })).agent);
-    await until(async () => (await at.workspace.list()).some(({ phase }) => phase === "running"));
+    for (let i = 0; i < 6; i++)
+      agents.push((await at.workspace.runs.start({ argv: ["sleep", "0.3"], queue: true })).agent);
+    await until(async () => (await at.workspace.runs.list()).some(({ phase }) => phase === "running"));
     const begun = performance.now();
     first.child.kill(signal);
     await leader(at, second.child.pid);
     console.log(`${signal}: followed after ${Math.round(performance.now() - begun)} ms, ttl ${ttl}`);
-    const { alive, leader: now } = await at.workspace.health();
+    const { alive, leader: now } = await at.workspace.up.health();
     expect(now).toMatchObject({ state: "held", term: 2, pid: second.child.pid });
     const left = alive.find(({ pid }) => pid === first.child.pid);
     expect(signal === "SIGKILL" ? [undefined, "gone"] : ["silent"]).toContain(left?.state);
-    await until(async () => (await at.workspace.list()).every(({ phase }) => phase === "drained"), 60_000);
+    await until(async () => (await at.workspace.runs.list()).every(({ phase }) => phase === "drained"), 60_000);
     first.child.kill("SIGCONT");
     await sleep(500);
     await leader(at, second.child.pid);
@@ -84,9 +85,9 @@ it("R-003.11: a process that stands still while it renders the snapshot does not
   await leader(at, child.pid);
   const lock = await takeLock(layout(at.root).snapshotLock, 10_000); // As one that was stopped in the middle has it.
   expect(lock).toBeDefined();
-  for (let i = 0; i < 4; i++) await at.workspace.run({ argv: ["true"], queue: true });
+  for (let i = 0; i < 4; i++) await at.workspace.runs.start({ argv: ["true"], queue: true });
   // Each start needs a round of its own; a round that waits for the lock takes 10 s.
-  await until(async () => (await at.workspace.list()).every(({ phase }) => phase === "drained"), 25_000);
+  await until(async () => (await at.workspace.runs.list()).every(({ phase }) => phase === "drained"), 25_000);
   lock?.release();
 });
 
@@ -95,7 +96,7 @@ it("R-003.11: `midwatch up` that is told to end gives the lease back, and the ot
   const first = up(at, "--leader-ttl", "10m"); // It cannot be waited for.
   await leader(at, first.child.pid);
   const second = up(at, "--leader-ttl", "10m");
-  await until(async () => (await at.workspace.health()).alive.length === 2);
+  await until(async () => (await at.workspace.up.health()).alive.length === 2);
   first.child.kill("SIGINT");
   await leader(at, second.child.pid);
   second.child.kill("SIGTERM");
@@ -125,11 +126,11 @@ it("R-003.11: a forged election in events.log changes nothing: not the leader, n
   appendFileSync(join(at.root, "events.log"), `${JSON.stringify(plain)}\n`);
   await until(() => text(join(at.root, "communication.md")).includes("hello"));
   const seen: string[] = [];
-  for await (const { event } of at.workspace.events()) seen.push(event.actor);
+  for await (const { event } of at.workspace.journal.events()) seen.push(event.actor);
   expect(seen).not.toContain("forger");
   expect(seen).toContain("shell");
-  expect(await at.workspace.leader()).toMatchObject({ pid: child.pid, term: 1, state: "held" });
-  expect((await at.workspace.health()).elections.map(({ term }) => term)).toEqual([1]);
+  expect(await at.workspace.journal.leader()).toMatchObject({ pid: child.pid, term: 1, state: "held" });
+  expect((await at.workspace.up.health()).elections.map(({ term }) => term)).toEqual([1]);
   const { stdout } = await at.cli("events", "--json");
   expect(stdout).not.toContain("forger");
   expect(text(join(at.root, "communication.md"))).not.toMatch(/obey/);
@@ -152,16 +153,20 @@ it("R-003.10: wall clocks of leader and followers are set by an hour and a day: 
     return { clock, child };
   });
   console.log(`clocks set by ${workers[0]?.clock.by}`);
-  await until(async () => (await at.workspace.leader()).state === "held");
-  const before = await at.workspace.leader();
+  await until(async () => (await at.workspace.journal.leader()).state === "held");
+  const before = await at.workspace.journal.leader();
   for (const jump of [HOUR, -HOUR, 24 * HOUR, -24 * HOUR, 0])
     for (const { clock } of workers) {
       clock.set(jump);
       await sleep(400);
     }
-  expect(await at.workspace.leader()).toMatchObject({ holder: before.holder, term: before.term, state: "held" });
+  expect(await at.workspace.journal.leader()).toMatchObject({
+    holder: before.holder,
+    term: before.term,
+    state: "held",
+  });
   const stamps: number[] = [];
-  for await (const { event } of at.workspace.events({ type: "led" })) {
+  for await (const { event } of at.workspace.journal.events({ type: "led" })) {
     expect((event as JournalEvent).term).toBe(before.term);
     stamps.push(Date.parse(event.timestamp));
   }

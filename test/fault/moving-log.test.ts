@@ -15,12 +15,12 @@ it("R-001.5: a log that is being moved is found wherever it is just then", async
     const record = await lab.sh("seq -f 'line %.0f' 3");
     const name = { task: parseTaskId(record.task), agent: parseAgentId(record.agent), run: 1 };
     const { agent, task } = name;
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
     const paths = layout(lab.root);
     const plain = paths.agent(task, agent).log;
     const master = join(lab.folder, "master");
     copyFileSync(plain, master);
-    await workspace.archive(agent);
+    await workspace.files.archive(agent);
     lab.node(supportFile("moving-log.ts"), master, plain, paths.run(task, agent, 1).archivedLog);
 
     const missed = { opened: 0, read: 0, searched: 0 };
@@ -29,10 +29,10 @@ it("R-001.5: a log that is being moved is found wherever it is just then", async
       if (opened?.log.end(false) !== 21) missed.opened++;
       opened?.log.close();
       let lines = 0;
-      for await (const _ of workspace.log(agent)) lines++;
+      for await (const _ of workspace.logs.read(agent)) lines++;
       if (lines !== 3) missed.read++;
       let hits = 0;
-      for await (const _ of workspace.search("line 2")) hits++;
+      for await (const _ of workspace.logs.search("line 2")) hits++;
       if (hits !== 1) missed.searched++;
     }
     expect(missed).toEqual({ opened: 0, read: 0, searched: 0 });

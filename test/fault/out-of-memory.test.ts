@@ -31,10 +31,10 @@ describe.skipIf(probe === undefined).each(["auto", "subreaper"] as Tier[])("out 
     await until(() => text(record.log).endsWith("5000\n"));
     writeFileSync(group.procs, String(record.pid));
     writeFileSync(join(at.folder, "go"), "");
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
     expect(shown).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: null, signal: "SIGKILL" } });
     expect((await at.raw(record.agent)).toString().split("\n").slice(-3)).toEqual(["5000", "now", ""]);
-    expect(await at.workspace.verify(record.agent)).toMatchObject({ ok: true, lines: 5001, index: "ok" });
+    expect(await at.workspace.logs.verify(record.agent)).toMatchObject({ ok: true, lines: 5001, index: "ok" });
     expect(at.survivors()).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe.skipIf(probe === undefined).each(["auto", "subreaper"] as Tier[])("out 
     expect(score(keeper.pid)).toBeLessThan(score(record.pid as number));
     for (const pid of [keeper.pid, record.pid]) writeFileSync(group.procs, String(pid));
     writeFileSync(join(at.folder, "go"), "");
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
     expect(shown).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: null, signal: "SIGKILL" } });
     // By the first keeper, not by one that took over: an adopter could not know the signal, and there is none.
     expect(at.fact(record, "adopt.json")).toBeUndefined();

@@ -59,7 +59,7 @@ async function holds(at: Lab, call: Caller, rounds: number): Promise<Set<string>
         status === 1 ? [1, "LAUNCH_FAILED"] : [5, "NO_RESOURCES"],
       );
     }
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
     expect(report, `with ${most}`).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     await endAll(at); // What `run` has started is limited like its caller, and would take from the next one.
   }
@@ -67,8 +67,8 @@ async function holds(at: Lab, call: Caller, rounds: number): Promise<Set<string>
 }
 
 async function endAll(at: Lab): Promise<void> {
-  const left = (await at.workspace.list()).filter(({ phase }) => ["running", "intended"].includes(phase));
-  const reports = await at.workspace.stop(
+  const left = (await at.workspace.runs.list()).filter(({ phase }) => ["running", "intended"].includes(phase));
+  const reports = await at.workspace.runs.stop(
     left.map(({ agent }) => agent),
     { graceMs: 0 },
   );

@@ -37,8 +37,8 @@ describe.each(["auto", "subreaper"] as Tier[])("stops (tier %s)", (tier) => {
     const keeper = keeperOf(at, record);
     signal(keeper, "SIGSTOP");
     await until(() => readProcess(keeper.pid)?.state === "T");
-    expect((await at.workspace.show(record.agent)).phase).toBe("running");
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 200 });
+    expect((await at.workspace.runs.show(record.agent)).phase).toBe("running");
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 200 });
     expect(report).toMatchObject({ verified: true, left: [], exit: { signal: "SIGKILL" } });
     expect(report?.guarantee).toBe(record.guarantee); // By the keeper itself, not by a take-over.
   });
@@ -49,7 +49,7 @@ describe.each(["auto", "subreaper"] as Tier[])("stops (tier %s)", (tier) => {
     const keeper = keeperOf(at, record);
     const main = at.startFact(record).main as { pid: number; start_ticks: number };
     await makeStand(at, keeper);
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 200 });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 200 });
     expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", exit: { code: null } });
     expect(report?.guarantee).toBe(record.guarantee === "cgroup" ? "cgroup" : "scan");
     expect([lives(keeper), lives(main), at.survivors()]).toEqual([false, false, []]);
@@ -68,7 +68,7 @@ it("R-002.14: a purge of 50 MB is part of the stop; what it adds is printed", as
   const record = await at.sh("head -c 50000000 /dev/zero | tr '\\0' x; echo; exec sleep 300");
   await until(() => statSync(record.log).size > 50_000_000, 20_000);
   const begun = performance.now();
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 0, purge: true });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0, purge: true });
   console.log(`a purge of 50 MB: ${Math.round(performance.now() - begun - (report?.took_ms ?? 0))} ms`);
   expect(existsSync(record.log)).toBe(false);
   expect(report?.freed_bytes).toBeGreaterThan(50_000_000);
@@ -78,7 +78,7 @@ it("R-004.20: a report lists the first 1,000 processes and tells how many there 
   const at = lab();
   const record = await at.sh("i=0; while [ $i -lt 1100 ]; do sleep 300 & i=$((i+1)); done; echo up; wait");
   await until(() => text(record.log) !== "", 30_000);
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
   expect(report).toMatchObject({ verified: true, processes_total: 1101, left: [] });
   expect(report?.processes).toHaveLength(1000);
 });
@@ -88,8 +88,8 @@ it("R-004.20: a keeper that never answers is given up after 10 s, and can start 
   const [keeper, pid] = [join(at.folder, "keeper"), join(at.folder, "pid")];
   writeFileSync(keeper, `#!/bin/sh\necho $$ >"${pid}"; exec sleep 60\n`, { mode: 0o755 });
   const workspace = at.open({ env: { ...process.env, MIDWATCH_KEEPER: keeper } });
-  await expect(workspace.run({ argv: ["true"] })).rejects.toMatchObject({ code: "KEEPER_FAILED" });
+  await expect(workspace.runs.start({ argv: ["true"] })).rejects.toMatchObject({ code: "KEEPER_FAILED" });
   signal(identify(Number(text(pid))), "SIGKILL");
-  expect(await at.workspace.list()).toMatchObject([{ phase: "launch_failed", outcome: "failed" }]);
+  expect(await at.workspace.runs.list()).toMatchObject([{ phase: "launch_failed", outcome: "failed" }]);
   expect(readdirSync(join(at.root, "active"))).toEqual([]);
 });

@@ -15,7 +15,7 @@ it.skipIf(!mayMount)(
     const at = lab();
     const disk = tmpfs("size=256k", join(at.root, "sync"));
     for (let i = 0; i < 8; i++)
-      await at.workspace.event({ interaction: 1, actor: "A", type: "question", content: "x".repeat(60_000) });
+      await at.workspace.journal.append({ interaction: 1, actor: "A", type: "question", content: "x".repeat(60_000) });
     const sync = ["--sync-remote", remote, "--sync-every", "100ms"];
     const up = at.node(CLI, "up", "--no-http", "--workspace", at.root, "--leader-ttl", "1s", ...sync);
     let told = "";
@@ -23,11 +23,11 @@ it.skipIf(!mayMount)(
       told += part;
     });
     await until(() => told.includes("Sync failed: There is no room"), 40_000);
-    const queued = await at.workspace.run({ argv: ["true"], queue: true });
-    await until(async () => (await at.workspace.show(queued.agent)).outcome === "completed", 40_000);
+    const queued = await at.workspace.runs.start({ argv: ["true"], queue: true });
+    await until(async () => (await at.workspace.runs.show(queued.agent)).outcome === "completed", 40_000);
     remount(disk, "size=32M");
     await until(() => told.includes("Sync works again"), 40_000);
-    await until(async () => (await at.workspace.syncStatus())?.waiting === 0, 40_000);
+    await until(async () => (await at.workspace.remote.status())?.waiting === 0, 40_000);
     up.kill("SIGTERM");
     await until(() => up.exitCode !== null || up.signalCode !== null, 20_000);
   },

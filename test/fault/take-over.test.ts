@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openWorkspace } from "../../src/fleet.ts";
+import { openWorkspace } from "../../src/fleet/workspace.ts";
 import { takeOver } from "../soak/take-over.ts";
 import { folder } from "../support/folder.ts";
 import { keeperOf } from "../support/keeper-kill.ts";
@@ -33,23 +33,24 @@ describe.each([
     };
     for (const name of ["intent.json", "start.json"]) edit(name, pattern, replacement);
     using workspace = openWorkspace({ workspace: root });
-    const look = async (): Promise<unknown[]> => (await workspace.list()).map(({ agent, phase }) => [agent, phase]);
+    const look = async (): Promise<unknown[]> =>
+      (await workspace.runs.list()).map(({ agent, phase }) => [agent, phase]);
     expect(await look()).toEqual([[record.agent, "lost"]]);
     if (what === "boot") {
       edit("claim", /"start_ticks":\d+/, '"start_ticks":1');
       // Nothing outlives its boot: that is proof enough.
-      const [report] = await workspace.stop([record.agent], { graceMs: 0 });
+      const [report] = await workspace.runs.stop([record.agent], { graceMs: 0 });
       expect(report).toMatchObject({ verified: true, processes: [], exit: { code: null, signal: null } });
       expect(await look()).toEqual([[record.agent, "drained"]]);
     } else {
-      expect((await workspace.show(record.agent)).alive).toBeNull();
-      await expect(workspace.restart(record.agent)).rejects.toMatchObject({ code: "REFUSED_ALIVE" });
-      const [report] = await workspace.stop([record.agent], { graceMs: 0 });
+      expect((await workspace.runs.show(record.agent)).alive).toBeNull();
+      await expect(workspace.runs.restart(record.agent)).rejects.toMatchObject({ code: "REFUSED_ALIVE" });
+      const [report] = await workspace.runs.stop([record.agent], { graceMs: 0 });
       expect(report).toMatchObject({ verified: false, left: [{ why: expect.stringContaining("pid namespace") }] });
       expect(await look()).toEqual([[record.agent, "lost"]]);
     }
     expect(text(signals)).toBe("");
     expect(lives(keeperOf(at, record))).toBe(true);
-    expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "running", outcome: null });
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "running", outcome: null });
   });
 });

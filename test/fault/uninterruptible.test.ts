@@ -18,7 +18,7 @@ it.for(["auto", "subreaper"] as Tier[])(
     const at = lab({ tier });
     disk.freeze();
     const writer = `sh -c 'echo x >"${disk.path}/f"' & echo $!; wait`;
-    const record = await at.workspace.run({ argv: ["sh", "-c", writer], prompt: "write" });
+    const record = await at.workspace.runs.start({ argv: ["sh", "-c", writer], prompt: "write" });
     const prompt = `${at.root}/${record.task}/agent_prompt_${record.agent}.txt`;
     await until(() => text(record.log) !== "");
     const pid = Number(text(record.log));
@@ -28,16 +28,16 @@ it.for(["auto", "subreaper"] as Tier[])(
     expect(code).toBe(1);
     expect(JSON.parse(stdout) as Report).toMatchObject({ verified: false, files: [], freed_bytes: 0 });
     expect((JSON.parse(stdout) as Report).left).toEqual([{ pid, name: "sh", uid: 0, why: "uninterruptible" }]);
-    expect((await at.workspace.show(record.agent)).phase).toBe("stuck");
-    await expect(at.workspace.archive(record.agent)).rejects.toMatchObject({ code: "REFUSED_ALIVE" });
-    await expect(at.workspace.restart(record.agent)).rejects.toMatchObject({ code: "REFUSED_ALIVE" });
+    expect((await at.workspace.runs.show(record.agent)).phase).toBe("stuck");
+    await expect(at.workspace.files.archive(record.agent)).rejects.toMatchObject({ code: "REFUSED_ALIVE" });
+    await expect(at.workspace.runs.restart(record.agent)).rejects.toMatchObject({ code: "REFUSED_ALIVE" });
     expect([record.log, prompt].map((path) => existsSync(path))).toEqual([true, true]);
     expect(at.fact(record, "done.json")).toBeUndefined();
 
     disk.thaw();
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 200 });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 200 });
     expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", guarantee: record.guarantee });
-    expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "drained", outcome: "stopped" });
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "drained", outcome: "stopped" });
     expect([existsSync(record.log), existsSync(prompt), at.survivors()]).toEqual([true, false, []]);
   },
 );

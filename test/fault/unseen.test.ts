@@ -10,7 +10,7 @@ const COUNT = 200;
 
 async function crowd(at: Lab, script: string, driver?: string): Promise<string[]> {
   const record = await at.sh(script);
-  await at.workspace.wait([record.agent]);
+  await at.workspace.runs.wait([record.agent]);
   return unseen(at.root, record, COUNT, driver);
 }
 
@@ -37,10 +37,10 @@ it("R-004.5: a list of agents that ended unseen does not wait for their clean-up
 
   // The one that somebody asks about is finished for them.
   const last = ids.findIndex((id, i) => !isClean(at, id, i));
-  expect(await at.workspace.show(ids[last])).toMatchObject({ outcome: "completed" });
+  expect(await at.workspace.runs.show(ids[last])).toMatchObject({ outcome: "completed" });
   expect(isClean(at, ids[last] as string, last)).toBe(true);
 
-  await at.workspace.reap();
+  await at.workspace.runs.reap();
   expect(ids.filter((id, i) => !isClean(at, id, i))).toEqual([]);
   expect((await at.cli("ls")).stderr).not.toContain("cleaned up");
 });
@@ -51,7 +51,7 @@ it("an agent that ended unseen takes no room", async () => {
   await until(() => existsSync(join(at.runDir(first), "done.json")));
   const second = await at.sh("exec sleep 300");
   await expect(at.sh("true")).rejects.toMatchObject({ code: "REFUSED_LIMIT" });
-  await at.workspace.stop([second.agent]);
+  await at.workspace.runs.stop([second.agent]);
 });
 
 it("of an agent CLI that ended unseen no outcome is told before its stream was read", async () => {
@@ -62,7 +62,7 @@ it("of an agent CLI that ended unseen no outcome is told before its stream was r
   const onLeft = (count: number): void => {
     left = count;
   };
-  const listed = await at.open().list({ onLeft });
+  const listed = await at.open().runs.list({ onLeft });
   const outcomes = listed.filter(({ driver }) => driver === "claude").map(({ outcome }) => outcome);
   expect(outcomes.filter((outcome) => outcome === null)).toHaveLength(left);
   expect(left).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { folder } from "../support/folder.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
@@ -11,7 +11,7 @@ import { type Lab, until } from "../support/workspace.ts";
 const WORK = "echo work > new; echo work >> a.txt; echo done; sleep 300";
 
 async function working(at: Lab, script: string = WORK): Promise<RunRecord> {
-  const record = await at.workspace.run({ argv: ["sh", "-c", script], worktree: true });
+  const record = await at.workspace.runs.start({ argv: ["sh", "-c", script], worktree: true });
   await until(async () => (await at.raw(record.agent)).includes("done"));
   return record;
 }
@@ -24,38 +24,38 @@ function expectWork(at: Lab, { agent }: RunRecord): void {
 }
 
 it.each<[string, (at: Lab, record: RunRecord) => Promise<unknown>]>([
-  ["with grace", (at, { agent }) => at.workspace.stop([agent], { graceMs: 200 })],
-  ["with grace 0", (at, { agent }) => at.workspace.stop([agent], { graceMs: 0 })],
-  ["with its tree", (at, { agent }) => at.workspace.stop([agent], { tree: true })],
-  ["with purge", (at, { agent }) => at.workspace.stop([agent], { purge: true })],
+  ["with grace", (at, { agent }) => at.workspace.runs.stop([agent], { graceMs: 200 })],
+  ["with grace 0", (at, { agent }) => at.workspace.runs.stop([agent], { graceMs: 0 })],
+  ["with its tree", (at, { agent }) => at.workspace.runs.stop([agent], { tree: true })],
+  ["with purge", (at, { agent }) => at.workspace.runs.stop([agent], { purge: true })],
   [
     "twice, with purge",
     async (at, { agent }) => {
-      await at.workspace.stop([agent], { purge: true });
-      return await at.workspace.stop([agent], { purge: true, tree: true });
+      await at.workspace.runs.stop([agent], { purge: true });
+      return await at.workspace.runs.stop([agent], { purge: true, tree: true });
     },
   ],
   [
     "after its keeper was killed",
     async (at, record) => {
       await kill9(keeperOf(at, record));
-      return await at.workspace.stop([record.agent], { graceMs: 0, purge: true });
+      return await at.workspace.runs.stop([record.agent], { graceMs: 0, purge: true });
     },
   ],
   [
     "by reap --lost",
     async (at, record) => {
       await kill9(keeperOf(at, record));
-      return await at.workspace.reap({ lost: true });
+      return await at.workspace.runs.reap({ lost: true });
     },
   ],
   [
     "and restarted",
     async (at, { agent }) => {
-      await at.workspace.stop([agent], { graceMs: 0 });
+      await at.workspace.runs.stop([agent], { graceMs: 0 });
       const again = at.open();
-      await again.restart(agent);
-      return await again.stop([agent], { graceMs: 0, purge: true });
+      await again.runs.restart(agent);
+      return await again.runs.stop([agent], { graceMs: 0, purge: true });
     },
   ],
 ])("uncommitted work in a worktree outlives a stop %s", async (how, act) => {
@@ -64,8 +64,8 @@ it.each<[string, (at: Lab, record: RunRecord) => Promise<unknown>]>([
   const script = how === "and restarted" ? `test -e new || { ${WORK}; }; sleep 300` : WORK;
   const record = await working(at, script);
   await act(at, record);
-  await at.workspace.reap();
-  expect((await at.workspace.show(record.agent)).phase).toBe("drained");
+  await at.workspace.runs.reap();
+  expect((await at.workspace.runs.show(record.agent)).phase).toBe("drained");
   expectWork(at, record);
 });
 

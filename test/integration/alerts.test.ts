@@ -32,7 +32,7 @@ function variable(name: string, value: string): void {
 }
 
 async function error(at: Lab, content: string): Promise<void> {
-  await at.workspace.event({ interaction: 1, actor: "Agent A", type: "error", content });
+  await at.workspace.journal.append({ interaction: 1, actor: "Agent A", type: "error", content });
 }
 
 const begun = (at: Lab): boolean => existsSync(join(at.root, "registers", "alerts", "1.json"));
@@ -78,7 +78,9 @@ it("R-003.22: up tells webhooks, chats and commands of errors and ended agents, 
   await error(at, "old news");
   at.node(CLI, "up", "--no-http", "--workspace", at.root);
   await until(() => begun(at));
-  const { agent } = await at.open({ env: { ...process.env, TEST_RUN_TOKEN: SEEDED.run } }).run({ argv: ["false"] });
+  const { agent } = await at
+    .open({ env: { ...process.env, TEST_RUN_TOKEN: SEEDED.run } })
+    .runs.start({ argv: ["false"] });
   const seeded = `sesame? ${Object.values(SEEDED).join(" ")} ${hooks.secret} ${process.env["TEST_CHAT_URL"]} end`;
   writeFileSync(
     join(at.root, "events.log"),
@@ -107,7 +109,7 @@ it("R-003.22: up tells webhooks, chats and commands of errors and ended agents, 
   await until(async () =>
     Object.values(await status(at)).every(({ state, waiting }) => state === "ok" && waiting === 0),
   );
-  expect(await at.open().health()).toMatchObject({ alerts: { routes: 3, failing: [], waiting: 0, dead: 0 } });
+  expect(await at.open().up.health()).toMatchObject({ alerts: { routes: 3, failing: [], waiting: 0, dead: 0 } });
 });
 
 describe("a receiver", () => {
@@ -143,12 +145,12 @@ describe("a receiver", () => {
     configure(at, { routes });
     const configured = at.open();
     const settled = async (): Promise<boolean> =>
-      (await configured.alertStatus()).every(({ waiting }) => waiting === 0);
+      (await configured.alerts.status()).every(({ waiting }) => waiting === 0);
     await until(async () => {
       await alerts.round();
       return hooks.received.length >= 12 && (await settled());
     });
-    const found = Object.fromEntries((await configured.alertStatus()).map((one) => [one.route, one]));
+    const found = Object.fromEntries((await configured.alerts.status()).map((one) => [one.route, one]));
     for (const path of ["/ok", "/429-after", "/429", "/500", "/hang"]) {
       const got = hooks.at(path);
       expect(got.length, path).toBeGreaterThanOrEqual(path === "/ok" ? 1 : 2);
@@ -167,7 +169,7 @@ describe("a receiver", () => {
         .map(({ route }) => route)
         .sort(),
     ).toEqual(["404", "410", "redirect"]);
-    expect(await configured.health()).toMatchObject({ alerts: { failing: ["404", "410", "redirect"], dead: 3 } });
+    expect(await configured.up.health()).toMatchObject({ alerts: { failing: ["404", "410", "redirect"], dead: 3 } });
 
     // A closed route gets nothing more, until a person has tried it.
     await error(at, "another");
@@ -299,7 +301,7 @@ it("R-003.22: on a terminal up rings for every ended agent and for errors, witho
   const at = lab();
   const told: string[] = [];
   const ending = new AbortController();
-  const house = at.workspace.keepHouse({ signal: ending.signal, tell: (line) => void told.push(line), terminal: true });
+  const house = at.workspace.up.keep({ signal: ending.signal, tell: (line) => void told.push(line), terminal: true });
   const kept = (async () => {
     for await (const _ of house);
   })();

@@ -62,7 +62,7 @@ const WORDS = [
 it("R-004.19: whatever is typed, the answer is ours and not a fault of midwatch", async () => {
   const at = lab();
   const { agent, task } = await at.sh("seq 1000");
-  await at.workspace.wait([agent]);
+  await at.workspace.runs.wait([agent]);
   const word = fc.constantFrom(...WORDS, agent, task, `${agent}.1`);
   const command = fc.constantFrom(...operations.filter(({ name }) => !LEFT_OUT.has(name))).chain((operation) => {
     const flags = Object.keys((operation.input as unknown as { shape: object }).shape)

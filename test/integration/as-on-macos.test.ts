@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import type { Report } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { type ProcessFacts, readProcess } from "../../src/process/identity.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, ended, Lab, lives, supportFile, until } from "../support/workspace.ts";

@@ -61,7 +61,7 @@ async function serverOf(at: Lab): Promise<{ pid: number; start_ticks: number }> 
 async function goesOn(at: Lab, agent: string, log: string): Promise<void> {
   const before = text(log).length;
   await until(() => text(log).length > before);
-  expect(await at.workspace.show(agent)).toMatchObject({ phase: "running" });
+  expect(await at.workspace.runs.show(agent)).toMatchObject({ phase: "running" });
 }
 
 describe.skipIf(!hasTools)("a window", () => {
@@ -82,7 +82,7 @@ describe.skipIf(!hasTools)("a window", () => {
     const again = new Terminal(at, [agent]);
     await again.shows("tick ");
     expect(tmux(at, "list-sessions", "-F", "#{session_name}")).toBe(agent);
-    await at.workspace.stop([agent]);
+    await at.workspace.runs.stop([agent]);
     await ended(again.child);
     expect(again.screen).toContain("stopped");
     await until(() => text(`/proc/${server.pid}/stat`) === "", 10_000, "the server goes with its last window");
@@ -115,7 +115,7 @@ describe.skipIf(!hasTools)("a window", () => {
     await again.shows("tick ");
     expect((await serverOf(at)).pid).not.toBe(first.pid);
     await goesOn(at, agent, log);
-    await at.workspace.stop([agent]);
+    await at.workspace.runs.stop([agent]);
     await Promise.all([ended(terminal.child), ended(again.child)]);
   });
 
@@ -138,7 +138,7 @@ describe.skipIf(!hasTools)("a window", () => {
     await goesOn(at, agent, log);
     const piped = at.cli("attach", agent);
     await until(() => text(log).includes("tick 60"));
-    await at.workspace.stop([agent]);
+    await at.workspace.runs.stop([agent]);
     const { code, stdout } = await piped;
     expect([code, stdout.trim().split("\n").at(-1)]).toEqual([0, expect.stringContaining("stopped")]);
     expect((await at.cli("attach", agent)).stdout).toContain("tick");

@@ -40,7 +40,7 @@ describe.skipIf(!isInstalled("claude"))("claude, the real one", () => {
     "%s",
     async (_, steps, options, attention) => {
       const { lab: at, record } = await startCli(lab(), api, "claude", { steps }, options);
-      await at.workspace.wait([record.agent], { timeoutMs: 100_000 });
+      await at.workspace.runs.wait([record.agent], { timeoutMs: 100_000 });
       const { stdout } = await midwatch(at.folder, ["ls", "--json"]);
       const listed = JSON.parse(stdout);
       expect(listed).toMatchObject({ outcome: "completed", exit: { code: 0 }, attention });

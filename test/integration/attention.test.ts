@@ -68,10 +68,10 @@ it("tells every door the same of runs that ended well by their CLI's word and le
   const workspace = at.open({ env });
   const agents: Record<string, string> = {};
   for (const name of Object.keys(STREAMS)) {
-    const { agent } = await workspace.run({ driver: "claude", name, prompt: `do ${name}`, args: [name] });
+    const { agent } = await workspace.runs.start({ driver: "claude", name, prompt: `do ${name}`, args: [name] });
     agents[name] = agent;
   }
-  await workspace.wait(Object.values(agents) as never[], { timeoutMs: 30_000 });
+  await workspace.runs.wait(Object.values(agents) as never[], { timeoutMs: 30_000 });
   const { stdout } = await midwatch(at.folder, ["ls", "--json"], env);
   const listed = stdout
     .trim()
@@ -122,8 +122,10 @@ it("shows no secret of the run in the question that it asks", async () => {
   const secret = "velvet-anchor-55021";
   const at = lab();
   const env = stage(at, { fine: [init, done(`Should I use the token ${secret}? Please tell me.`)] });
-  const { agent } = await at.open({ env: { ...env, TEST_TOKEN: secret } }).run({ driver: "claude", prompt: "go" });
-  await at.workspace.wait([agent], { timeoutMs: 30_000 });
+  const { agent } = await at
+    .open({ env: { ...env, TEST_TOKEN: secret } })
+    .runs.start({ driver: "claude", prompt: "go" });
+  await at.workspace.runs.wait([agent], { timeoutMs: 30_000 });
   for (const argv of [["ls", "--json"], ["show", agent, "--json"], ["--json"], ["show", agent], []]) {
     const { stdout } = await midwatch(at.folder, argv);
     expect(stdout).toMatch(/Should I use the token/);
@@ -139,12 +141,12 @@ it("an agent that takes messages and finished its turn with a question asks whil
     join(at.folder, "bin", "claude"),
     `#!/bin/sh\nread -r first\ncat <<'END'\n${lines}\nEND\nexec cat >/dev/null\n`,
   );
-  const { agent } = await at.open({ env }).run({ driver: "claude", prompt: "go", interactive: true });
+  const { agent } = await at.open({ env }).runs.start({ driver: "claude", prompt: "go", interactive: true });
   await until(async () => {
-    await at.workspace.summary(agent);
-    return (await at.workspace.show(agent)).attention !== null;
+    await at.workspace.verdicts.of(agent);
+    return (await at.workspace.runs.show(agent)).attention !== null;
   });
-  const { phase, attention } = await at.workspace.show(agent);
+  const { phase, attention } = await at.workspace.runs.show(agent);
   expect({ phase, attention }).toEqual({
     phase: "running",
     attention: {
@@ -161,18 +163,18 @@ it("says what a lost run that prints on, a queued one and a passed limit are", a
   const lost = await at.sh("while :; do echo on; sleep 0.1; done");
   const limited = lab({ wall_limit: "300ms" });
   const slow = await limited.run("sleep", "60");
-  await limited.workspace.wait([slow.agent]);
-  const [over] = await limited.workspace.list();
+  await limited.workspace.runs.wait([slow.agent]);
+  const [over] = await limited.workspace.runs.list();
   expect(over).toMatchObject({ attention: { kind: "limit", why: "Stopped: 300 ms time limit reached." } });
   const text = await midwatch(limited.folder, ["ls"]);
   expect(text.stdout).toContain("limit reached");
   expect(text.stdout).not.toMatch(/SIG(?:INT|TERM|KILL)/);
 
   await at.run("sleep", "60");
-  const queued = await at.workspace.run({ argv: ["true"], queue: true });
+  const queued = await at.workspace.runs.start({ argv: ["true"], queue: true });
   process.kill(lost.keeper_pid as number, "SIGKILL");
-  await until(async () => (await at.workspace.show(lost.agent)).phase === "lost");
-  const summaries = await at.workspace.summaries();
+  await until(async () => (await at.workspace.runs.show(lost.agent)).phase === "lost");
+  const summaries = await at.workspace.verdicts.all();
   const does = (agent: string) => summaries.find(({ instance_id }) => instance_id === agent)?.current_activity;
   expect(does(lost.agent)).not.toMatch(/ended|lost/i);
   expect(does(queued.agent)).toBe("Queued: starts when there is room");

@@ -66,7 +66,7 @@ describe("bad input", () => {
     [".."],
   ])("R-004.13, R-004.19: the id %j is refused by every command that takes one, and nothing changes", async (id) => {
     const place = folder();
-    workspaceIn(place).task("one");
+    workspaceIn(place).runs.makeTask("one");
     const names = readdirSync(join(place, ".agent-workspace")).sort();
     for (const command of ["show", "stop", "logs", "wait", "restart"]) {
       const result = await midwatch(place, [command, "--json", "--", id]);
@@ -78,7 +78,7 @@ describe("bad input", () => {
 
   it("an agent that is not there: exit 3, with what to do next", async () => {
     const place = folder();
-    workspaceIn(place).task("one");
+    workspaceIn(place).runs.makeTask("one");
     for (const command of ["show", "stop", "logs", "wait", "restart"]) {
       expect(await midwatch(place, [command, "nobody"])).toMatchObject({
         code: 3,
@@ -97,7 +97,7 @@ describe("bad input", () => {
 
   it("a task where an agent belongs: the way to its agents", async () => {
     const place = folder();
-    const { task } = workspaceIn(place).task("one");
+    const { task } = workspaceIn(place).runs.makeTask("one");
     for (const command of ["show", "logs", "stop"]) {
       const { code, stderr } = await midwatch(place, [command, task]);
       expect([code, stderr], command).toEqual([2, expect.stringContaining(`midwatch ls --all --task ${task}`)]);
@@ -106,7 +106,7 @@ describe("bad input", () => {
 
   it("stop: an id that names nobody keeps no other from being stopped, and the worst exit code counts", async () => {
     const place = folder();
-    const { agent } = await workspaceIn(place).run({ argv: ["sleep", "60"] });
+    const { agent } = await workspaceIn(place).runs.start({ argv: ["sleep", "60"] });
     const { code, stdout, stderr } = await midwatch(place, ["stop", "--json", "nobody", agent, "../x"]);
     expect([code, JSON.parse(stdout)]).toEqual([3, expect.objectContaining({ agent, verified: true })]);
     expect(JSON.parse(stderr).error).toMatchObject({
@@ -137,7 +137,7 @@ describe("bad input", () => {
   it("numbers of logs are checked at the door", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const { agent } = await workspace.run({ argv: ["true"] });
+    const { agent } = await workspace.runs.start({ argv: ["true"] });
     for (const n of ["-1", "1.5", "many", "99999999999999999999"]) {
       expect((await midwatch(place, ["logs", `-n${n}`, agent])).code, n).toBe(2);
     }
@@ -169,7 +169,7 @@ describe("bad input", () => {
 
   it("an agent is found by its name as it was given, whatever its case", async () => {
     const place = folder();
-    const { agent } = await workspaceIn(place).run({ argv: ["true"], name: "Ltok" });
+    const { agent } = await workspaceIn(place).runs.start({ argv: ["true"], name: "Ltok" });
     for (const id of ["Ltok", "LTOK", agent.toUpperCase()])
       expect(await midwatch(place, ["show", id])).toMatchObject({ code: 0, stdout: expect.stringContaining(agent) });
     expect(await midwatch(place, ["progress", "Ltok", "working", "halfway"])).toMatchObject({ code: 0 });
@@ -180,8 +180,8 @@ describe("bad input", () => {
   it("a prefix that is not unique is answered with what it could be", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    await workspace.run({ argv: ["true"], name: "twin" });
-    await workspace.run({ argv: ["true"], name: "twin" });
+    await workspace.runs.start({ argv: ["true"], name: "twin" });
+    await workspace.runs.start({ argv: ["true"], name: "twin" });
     expect(await midwatch(place, ["show", "twin"])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("could be twin-"),

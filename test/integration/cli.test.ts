@@ -38,12 +38,12 @@ describe("the command as a process", () => {
 
   it("Ctrl-C of a wait leaves the agent alone", async () => {
     const workspace = workspaceIn(folder());
-    const { agent } = await workspace.run({ argv: ["sleep", "30"] });
+    const { agent } = await workspace.runs.start({ argv: ["sleep", "30"] });
     const waiting = midwatch(CLI, "wait", "--workspace", workspace.root, agent);
     await until(() => filesOf(waiting.child.pid).some((path) => path.startsWith(workspace.root)));
     waiting.child.kill("SIGINT");
     await waiting.closed;
-    expect((await workspace.show(agent)).phase).toBe("running");
+    expect((await workspace.runs.show(agent)).phase).toBe("running");
   });
 
   it("ends quietly when the reader of its output has gone", async () => {

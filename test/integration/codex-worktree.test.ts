@@ -39,8 +39,8 @@ it.skipIf(!isInstalled("codex"))(
     expect(await midwatch(at.folder, ["restart", shown.agent, "--resume", "Once more"], env)).toMatchObject({
       code: 0,
     });
-    await at.workspace.wait([shown.agent], { timeoutMs: 60_000 });
-    const again = await at.workspace.show(shown.agent);
+    await at.workspace.runs.wait([shown.agent], { timeoutMs: 60_000 });
+    const again = await at.workspace.runs.show(shown.agent);
     expect({ ...again.worktree, outcome: again.outcome, log: text(again.log) }).toMatchObject({
       outcome: "completed",
       dirty: false,

@@ -21,7 +21,7 @@ describe("shell completion", () => {
   it("Tab in bash completes a command, a flag and an agent's id", async () => {
     const project = folder();
     const workspace = workspaceIn(project);
-    const { agent } = await workspace.run({ argv: ["true"], name: "builder" });
+    const { agent } = await workspace.runs.start({ argv: ["true"], name: "builder" });
     const file = await scriptFor("bash");
     // Completing asks the real program; what is then run is only told.
     const setup = `midwatch() { if [ "$1" = __complete ]; then '${process.execPath}' '${CLI}' "$@"; else echo "[ran" "$@]"; fi; }; source '${file}'; cd '${project}'; echo [ready]`;

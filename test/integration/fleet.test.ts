@@ -58,7 +58,7 @@ process.exitCode = input.includes("EXIT 3") ? 3 : 0;
 it("a prompt reaches the CLI by its input, with the task round it; result, tokens and cost are read from the stream", async () => {
   const at = lab();
   withEcho(at);
-  const task = at.workspace.task("Port the parser", {
+  const task = at.workspace.runs.makeTask("Port the parser", {
     priority: "high",
     deliverables: ["all tests pass"],
     constraints: ["no new dependency"],
@@ -113,17 +113,17 @@ it("restart --resume goes on with the CLI's own session and tells it more", asyn
   const at = lab();
   withEcho(at);
   const workspace = at.open();
-  const { agent } = await workspace.run({ driver: "echo", prompt: "begin" });
-  await workspace.wait([agent]);
+  const { agent } = await workspace.runs.start({ driver: "echo", prompt: "begin" });
+  await workspace.runs.wait([agent]);
   const again = await at.cli("restart", "--json", agent, "--resume", "and now the tests");
   expect(again.code).toBe(0);
-  const [ended] = await workspace.wait([agent]);
+  const [ended] = await workspace.runs.wait([agent]);
   expect(ended).toMatchObject({ run: 2, outcome: "completed" });
   const [begin, result] = lines((await at.raw(agent)).toString());
   expect(JSON.parse(begin ?? "").args).toEqual(["--resume", "s-1"]);
   expect(JSON.parse(result ?? "").text).toBe("and now the tests");
   const other = await at.sh("true");
-  await workspace.wait([other.agent]);
+  await workspace.runs.wait([other.agent]);
   expect(await at.cli("restart", other.agent, "--resume")).toMatchObject({ code: 2 });
 });
 
@@ -131,10 +131,13 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   const at = lab({ cost_limit: "0.4" });
   withEcho(at);
   const workspace = at.open();
-  const { agent } = await workspace.run({ driver: "echo", prompt: "LINGER" });
-  const loop = workspace.loop();
+  const { agent } = await workspace.runs.start({ driver: "echo", prompt: "LINGER" });
+  const loop = workspace.up.loop();
   await until(async () => (await loop.round()).stopped.length > 0, 20_000);
-  expect(await workspace.show(agent)).toMatchObject({ outcome: "limit", reason: "Stopped: $0.40 cost limit reached." });
+  expect(await workspace.runs.show(agent)).toMatchObject({
+    outcome: "limit",
+    reason: "Stopped: $0.40 cost limit reached.",
+  });
 });
 
 it("with another policy a passed limit is told once, and the agent is interrupted or left alone", async () => {
@@ -142,19 +145,19 @@ it("with another policy a passed limit is told once, and the agent is interrupte
     const at = lab({ token_limit: 100, limit_policy: policy });
     withEcho(at);
     const workspace = at.open();
-    const { agent } = await workspace.run({ driver: "echo", prompt: "LINGER" });
-    const loop = workspace.loop();
+    const { agent } = await workspace.runs.start({ driver: "echo", prompt: "LINGER" });
+    const loop = workspace.up.loop();
     const told = () => events(at, "agent.limit");
     await until(async () => (await loop.round()).stopped.length === 0 && told().length > 0, 20_000);
     await loop.round();
     expect(told()).toMatchObject([{ agent, content: expect.stringContaining(`${agent} passed its tokens limit: `) }]);
     if (policy === "interrupt")
-      expect((await workspace.wait([agent]))[0]).toMatchObject({
+      expect((await workspace.runs.wait([agent]))[0]).toMatchObject({
         outcome: "limit",
         reason: "was interrupted: it passed its tokens limit (120 tokens, at most 100)",
         exit: { signal: "SIGINT" },
       });
-    else expect(await workspace.show(agent)).toMatchObject({ phase: "running" });
+    else expect(await workspace.runs.show(agent)).toMatchObject({ phase: "running" });
   }
 });
 
@@ -162,7 +165,7 @@ it("a time limit that interrupts: the outcome is limit, unless the agent complet
   const at = lab({ wall_limit: "300ms", limit_policy: "interrupt" });
   const ends = await at.run("sleep", "300");
   const goes = await at.sh("trap '' INT; sleep 1; echo done");
-  expect(await at.workspace.wait([ends.agent, goes.agent])).toMatchObject([
+  expect(await at.workspace.runs.wait([ends.agent, goes.agent])).toMatchObject([
     { outcome: "limit", reason: "was interrupted: it passed its wall limit", exit: { signal: "SIGINT" } },
     { outcome: "completed", reason: null, exit: { code: 0 } },
   ]);
@@ -174,30 +177,30 @@ it("a time limit that interrupts: the outcome is limit, unless the agent complet
 it("an agent whose driver is not configured any more is told once, and the round goes on for the others", async () => {
   const at = lab({ token_limit: 1_000_000, max_running: 1 });
   withEcho(at);
-  const { agent } = await at.open().run({ driver: "echo", prompt: "LINGER", name: "odd" });
+  const { agent } = await at.open().runs.start({ driver: "echo", prompt: "LINGER", name: "odd" });
   writeFileSync(join(at.folder, "midwatch.config.json"), "{}");
   const workspace = at.open();
-  const waiting = await workspace.run({ argv: ["true"], queue: true, name: "waits" });
-  const loop = workspace.loop();
+  const waiting = await workspace.runs.start({ argv: ["true"], queue: true, name: "waits" });
+  const loop = workspace.up.loop();
   await loop.round();
   await loop.round();
   const troubles = events(at, "error");
   expect(troubles).toMatchObject([{ agent, content: expect.stringContaining(`${agent} cannot be looked after: `) }]);
-  await workspace.stop([agent]);
+  await workspace.runs.stop([agent]);
   await until(async () => (await loop.round()).started > 0, 20_000);
-  expect((await workspace.wait([waiting.agent]))[0]).toMatchObject({ outcome: "completed" });
+  expect((await workspace.runs.wait([waiting.agent]))[0]).toMatchObject({ outcome: "completed" });
 });
 
 it("a run whose records cannot be written is told as running, with its id", async () => {
   const at = lab();
-  const { task } = at.workspace.task("records");
+  const { task } = at.workspace.runs.makeTask("records");
   const logs = join(at.root, task, "logs");
   const onStep = (step: string): void => {
     if (step !== "answered") return;
     const [log = ""] = readdirSync(logs).filter((name) => name.endsWith("_stream.jsonl"));
     mkdirSync(join(logs, `deploy_${log.replace("_stream.jsonl", "")}.json`, "in the way"), { recursive: true });
   };
-  const record = await at.open({ onStep }).run({ argv: ["sleep", "300"], task });
+  const record = await at.open({ onStep }).runs.start({ argv: ["sleep", "300"], task });
   expect(record).toMatchObject({
     phase: "running",
     warning: expect.stringContaining(`${record.agent} was started, but`),
@@ -207,8 +210,10 @@ it("a run whose records cannot be written is told as running, with its id", asyn
 
 it("R-000.14: progress and findings are kept, and answered with what the peers said", async () => {
   const at = lab();
-  const { task } = at.workspace.task("together");
-  const [a, b] = await Promise.all(["a", "b"].map((name) => at.workspace.run({ argv: ["sleep", "300"], name, task })));
+  const { task } = at.workspace.runs.makeTask("together");
+  const [a, b] = await Promise.all(
+    ["a", "b"].map((name) => at.workspace.runs.start({ argv: ["sleep", "300"], name, task })),
+  );
   await at.cli("progress", a?.agent ?? "", "working", "half way", "--percent", "50");
   await at.cli("finding", a?.agent ?? "", "bug", "high", "the last line is lost", "--data", '{"file":"x.ts"}');
   const answer = JSON.parse((await at.cli("progress", "--json", b?.agent ?? "", "working", "begun")).stdout);
@@ -246,14 +251,14 @@ it("R-004.12: an agent reports for itself, starts agents below it and stops thos
     `${MIDWATCH} stop --grace 0 kid; echo "code $?"`,
   ].join("\n");
   const boss = await at.sh(script);
-  await at.workspace.wait([boss.agent], { timeoutMs: patient(60_000) });
+  await at.workspace.runs.wait([boss.agent], { timeoutMs: patient(60_000) });
   const printed = lines((await at.raw(boss.agent)).toString());
   expect(printed.filter((line) => line.startsWith("code"))).toEqual([...Array(8).fill("code 4"), "code 0"]);
-  const listed = await at.workspace.list();
+  const listed = await at.workspace.runs.list();
   expect(listed.find(({ agent }) => agent === other.agent)).toMatchObject({ phase: "running" });
   const kid = listed.find(({ agent }) => agent.startsWith("kid"));
   // It works on its parent's task, and is shown below it.
-  expect((await at.workspace.show(boss.agent)).children).toMatchObject([
+  expect((await at.workspace.runs.show(boss.agent)).children).toMatchObject([
     { agent: kid?.agent, outcome: "stopped", children: [] },
   ]);
   expect((await at.cli("show", boss.agent)).stdout).toContain(`  ${kid?.agent}  stopped`);
@@ -263,13 +268,13 @@ it("R-004.12: an agent reports for itself, starts agents below it and stops thos
 it("a self-reported end does not end an agent that still shows signs of life", async () => {
   const at = lab();
   const { agent } = await at.sh("exec sleep 300");
-  at.workspace.progress(agent, "completed", "all done");
-  expect(await at.workspace.loop().round()).toMatchObject({ started: 0, stopped: [] });
-  expect(await at.workspace.show(agent)).toMatchObject({ phase: "running" });
+  at.workspace.mail.progress(agent, "completed", "all done");
+  expect(await at.workspace.up.loop().round()).toMatchObject({ started: 0, stopped: [] });
+  expect(await at.workspace.runs.show(agent)).toMatchObject({ phase: "running" });
   // Without a sign of life for that long it is.
-  const loop = at.workspace.loop({ lingerMs: 300 });
+  const loop = at.workspace.up.loop({ lingerMs: 300 });
   await until(async () => (await loop.round()).stopped.length > 0, 10_000);
-  expect(await at.workspace.show(agent)).toMatchObject({
+  expect(await at.workspace.runs.show(agent)).toMatchObject({
     outcome: "stopped",
     reason: expect.stringContaining("completed"),
   });
@@ -280,8 +285,9 @@ it("20 queued runs with max_running 4: never more at once, none forgotten, also 
   const count = join(at.folder, "count");
   const script = `echo + >> "${count}"; sleep 0.3; echo - >> "${count}"`;
   const agents: string[] = [];
-  for (let i = 0; i < 20; i++) agents.push((await at.workspace.run({ argv: ["sh", "-c", script], queue: true })).agent);
-  expect((await at.workspace.list()).filter(({ queued }) => queued)).toHaveLength(20);
+  for (let i = 0; i < 20; i++)
+    agents.push((await at.workspace.runs.start({ argv: ["sh", "-c", script], queue: true })).agent);
+  expect((await at.workspace.runs.list()).filter(({ queued }) => queued)).toHaveLength(20);
   const up = at.node(CLI, "up", "--max-running", "4", "--workspace", at.root);
   await until(() => readdirSync(at.folder).includes("count"), 20_000);
   up.kill("SIGKILL");
@@ -300,18 +306,18 @@ it("20 queued runs with max_running 4: never more at once, none forgotten, also 
 
 it("a queued run can be stopped before its turn, and one that can never start does not hold up the rest", async () => {
   const at = lab();
-  const first = await at.workspace.run({ argv: ["sleep", "300"], queue: true });
-  const [report] = await at.workspace.stop([first.agent]);
+  const first = await at.workspace.runs.start({ argv: ["sleep", "300"], queue: true });
+  const [report] = await at.workspace.runs.stop([first.agent]);
   expect(report).toMatchObject({ verified: true, outcome: "stopped" });
-  const doomed = await at.workspace
-    .run({ argv: ["true"], queue: true, envFile: join(at.folder, "env") })
+  const doomed = await at.workspace.runs
+    .start({ argv: ["true"], queue: true, envFile: join(at.folder, "env") })
     .catch(() => undefined);
   expect(doomed).toBeUndefined(); // The file is not there: said at once.
   writeFileSync(join(at.folder, "env"), "A=1\n");
-  const late = await at.workspace.run({ argv: ["true"], queue: true, envFile: join(at.folder, "env") });
-  const good = await at.workspace.run({ argv: ["true"], queue: true });
+  const late = await at.workspace.runs.start({ argv: ["true"], queue: true, envFile: join(at.folder, "env") });
+  const good = await at.workspace.runs.start({ argv: ["true"], queue: true });
   writeFileSync(join(at.folder, "env"), "not a variable\n");
-  const ended = await at.workspace.wait([late.agent, good.agent], { timeoutMs: patient(20_000) });
+  const ended = await at.workspace.runs.wait([late.agent, good.agent], { timeoutMs: patient(20_000) });
   expect(ended.map(({ phase, outcome }) => [phase, outcome])).toEqual([
     ["launch_failed", "failed"],
     ["drained", "completed"],
@@ -333,11 +339,11 @@ it("run --each starts an agent for each line; the environment file reaches it an
   );
   expect([code, lines(stdout).length]).toEqual([0, 4]);
   writeFileSync(join(at.folder, "env"), "THE_SECRET='hunter2 hunter2'\n");
-  const run = await at.workspace.run({
+  const run = await at.workspace.runs.start({
     argv: ["sh", "-c", '[ "$(printenv THE_SECRET | wc -c)" = 16 ]'],
     envFile: "env",
   });
-  expect((await at.workspace.wait([run.agent]))[0]).toMatchObject({ outcome: "completed" });
+  expect((await at.workspace.runs.wait([run.agent]))[0]).toMatchObject({ outcome: "completed" });
   expect(JSON.stringify(at.intent(run))).not.toContain("hunter2");
   expect(await at.cli("run", "--driver", "echo", "--each", join(at.folder, "prompts"), "both")).toMatchObject({
     code: 2,
@@ -347,9 +353,11 @@ it("run --each starts an agent for each line; the environment file reaches it an
 
 it("a task takes no more live agents than it says", async () => {
   const at = lab();
-  const { task } = at.workspace.task("small", { max_agents: 1 }) as TaskFact;
-  await at.workspace.run({ argv: ["sleep", "300"], task });
-  await expect(at.workspace.run({ argv: ["sleep", "300"], task })).rejects.toMatchObject({ code: "REFUSED_LIMIT" });
+  const { task } = at.workspace.runs.makeTask("small", { max_agents: 1 }) as TaskFact;
+  await at.workspace.runs.start({ argv: ["sleep", "300"], task });
+  await expect(at.workspace.runs.start({ argv: ["sleep", "300"], task })).rejects.toMatchObject({
+    code: "REFUSED_LIMIT",
+  });
 });
 
 it("time limits: wall and idle end the run with outcome limit", async () => {
@@ -357,11 +365,11 @@ it("time limits: wall and idle end the run with outcome limit", async () => {
   const busy = await wall.sh("while :; do echo x; sleep 0.02; done");
   const idle = lab({ idle_limit: "300ms" });
   const quiet = await idle.sh("echo once; exec sleep 300");
-  expect((await wall.workspace.wait([busy.agent]))[0]).toMatchObject({
+  expect((await wall.workspace.runs.wait([busy.agent]))[0]).toMatchObject({
     outcome: "limit",
     reason: "Stopped: 300 ms time limit reached.",
   });
-  expect((await idle.workspace.wait([quiet.agent]))[0]).toMatchObject({
+  expect((await idle.workspace.runs.wait([quiet.agent]))[0]).toMatchObject({
     outcome: "limit",
     reason: "Stopped: 300 ms silence limit reached.",
   });

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Workspace } from "../../src/fleet.ts";
+import type { Workspace } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { until, workspaceIn } from "../support/run.ts";
@@ -18,7 +18,8 @@ function following(
 ): { lines: string[]; done: Promise<void> } {
   const lines: string[] = [];
   const read = async (): Promise<void> => {
-    for await (const { raw } of workspace.log(agent, { follow: true, ...options })) lines.push(raw.bytes.toString());
+    for await (const { raw } of workspace.logs.read(agent, { follow: true, ...options }))
+      lines.push(raw.bytes.toString());
   };
   return { lines, done: read() };
 }
@@ -26,7 +27,7 @@ function following(
 describe("following", () => {
   it("R-000.28, R-000.36: any number of followers get every line once, in order, and end with the run", async () => {
     const workspace = workspaceIn(folder());
-    const { agent } = await workspace.run({ argv: ["sh", "-c", COUNT] });
+    const { agent } = await workspace.runs.start({ argv: ["sh", "-c", COUNT] });
     const readers = Array.from({ length: 5 }, () => following(workspace, agent));
     await Promise.all(readers.map(({ done }) => done));
     for (const { lines } of readers) expect(lines).toEqual(NUMBERS);
@@ -36,7 +37,7 @@ describe("following", () => {
     const place = folder();
     const workspace = workspaceIn(place);
     const half = COUNT.replace("echo $i;", `echo $i; [ $i -ne 100 ] || ${WAITS};`);
-    const { agent, log } = await workspace.run({ argv: ["sh", "-c", half] });
+    const { agent, log } = await workspace.runs.start({ argv: ["sh", "-c", half] });
     const { lines, done } = following(workspace, agent);
     await until(() => lines.length > 30);
     rmSync(dirname(log), { recursive: true, maxRetries: 20, retryDelay: 5 });
@@ -47,11 +48,11 @@ describe("following", () => {
 
   it("R-000.38: goes on into the next run when the agent is restarted at once", async () => {
     const workspace = workspaceIn(folder());
-    const { agent } = await workspace.run({ argv: ["sh", "-c", "echo a; sleep 0.3; echo b"] });
+    const { agent } = await workspace.runs.start({ argv: ["sh", "-c", "echo a; sleep 0.3; echo b"] });
     const { lines, done } = following(workspace, agent);
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
     await done;
-    await workspace.restart(agent);
+    await workspace.runs.restart(agent);
     const again = following(workspace, agent, { run: 1 });
     await again.done;
     expect(lines).toEqual(["a", "b"]);
@@ -60,15 +61,15 @@ describe("following", () => {
 
   it("R-000.38: --forever goes on into every next run, however long after, until it is told to end", async () => {
     const workspace = workspaceIn(folder());
-    const { agent } = await workspace.run({ argv: ["sh", "-c", "echo a"] });
-    await workspace.wait([agent]);
+    const { agent } = await workspace.runs.start({ argv: ["sh", "-c", "echo a"] });
+    await workspace.runs.wait([agent]);
     const ending = new AbortController();
     const { lines, done } = following(workspace, agent, { forever: true, signal: ending.signal });
     const said = (): string[] => lines.filter((line) => !line.includes("agent_restart"));
     for (const times of [2, 3]) {
       await until(() => said().length === times - 1);
-      await workspace.restart(agent);
-      await workspace.wait([agent]);
+      await workspace.runs.restart(agent);
+      await workspace.runs.wait([agent]);
     }
     await until(() => said().length === 3);
     ending.abort();
@@ -79,7 +80,7 @@ describe("following", () => {
   it("R-000.30: a log that is empty so far is an empty page, not an error; follow waits for it", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const { agent } = await workspace.run({ argv: ["sh", "-c", `${WAITS}; echo late`] });
+    const { agent } = await workspace.runs.start({ argv: ["sh", "-c", `${WAITS}; echo late`] });
     expect(await midwatch(place, ["logs", agent])).toMatchObject({ code: 0, stdout: "" });
     const { lines, done } = following(workspace, agent);
     writeFileSync(join(place, "go"), "");
@@ -90,9 +91,9 @@ describe("following", () => {
   it("R-000.31: an agent that printed nothing gives an empty page, and a note that leads to its stderr", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const failed = await workspace.run({ argv: ["sh", "-c", "echo why >&2; exit 1"] });
-    const silent = await workspace.run({ argv: ["true"] });
-    await workspace.wait([failed.agent, silent.agent]);
+    const failed = await workspace.runs.start({ argv: ["sh", "-c", "echo why >&2; exit 1"] });
+    const silent = await workspace.runs.start({ argv: ["true"] });
+    await workspace.runs.wait([failed.agent, silent.agent]);
     const { code, stdout, stderr } = await midwatch(place, ["logs", failed.agent]);
     expect([code, stdout]).toEqual([0, ""]);
     expect(stderr).toContain(`midwatch logs --stderr ${failed.agent}`);
@@ -102,8 +103,8 @@ describe("following", () => {
   it("R-000.3, R-000.16, R-000.17: with --json -n counts records; --limit alone begins at the first line", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const { agent, task } = await workspace.run({ argv: ["printf", "one\\n\\ntwo\\n\\n"] });
-    await workspace.wait([agent]);
+    const { agent, task } = await workspace.runs.start({ argv: ["printf", "one\\n\\ntwo\\n\\n"] });
+    await workspace.runs.wait([agent]);
     for (const more of [[agent], [agent, "--grep", "^"], ["--task", task]]) {
       const { stdout } = await midwatch(place, ["logs", "--json", "-n", "2", ...more]);
       expect(
@@ -122,10 +123,10 @@ describe("following", () => {
   it("R-000.19, R-000.40, R-000.45: the last 100 by default, filter before tail, page, since; a bad or endless regular expression is refused", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const { agent } = await workspace.run({
+    const { agent } = await workspace.runs.start({
       argv: ["sh", "-c", 'seq -f "line %.0f" 1000; echo; echo ERROR one; seq 5; echo ERROR two; echo fine'],
     });
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
     const text = async (...args: string[]): Promise<string> => (await midwatch(place, ["logs", ...args, agent])).stdout;
     expect(await text("--grep", "^ERROR", "-n", "10")).toBe("ERROR one\nERROR two\n");
     expect(await text("--grep", "^ERROR", "-n", "1")).toBe("ERROR two\n");
@@ -153,13 +154,13 @@ describe("following", () => {
   it("logs --task merges the agents of a task by time", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
-    const { task } = workspace.task("both");
+    const { task } = workspace.runs.makeTask("both");
     const [a, b] = await Promise.all(
       ["a", "b"].map((name) =>
-        workspace.run({ argv: ["sh", "-c", `for i in 1 2 3; do echo ${name}$i; sleep 0.25; done`], name, task }),
+        workspace.runs.start({ argv: ["sh", "-c", `for i in 1 2 3; do echo ${name}$i; sleep 0.25; done`], name, task }),
       ),
     );
-    await workspace.wait([a?.agent, b?.agent]);
+    await workspace.runs.wait([a?.agent, b?.agent]);
     const { stdout } = await midwatch(place, ["logs", "--json", "--task", task]);
     const records = stdout
       .split("\n")

@@ -9,12 +9,12 @@ it("R-002.18: what an agent starts to clean up after the first signal may finish
   const place = folder();
   const workspace = workspaceIn(place);
   const cleaning = `sh -c 'sleep 0.4; echo saved > ${place}/flag'`;
-  const { agent, log } = await workspace.run({
+  const { agent, log } = await workspace.runs.start({
     argv: ["sh", "-c", `trap "${cleaning}; exit 5" INT; echo ready; while :; do sleep 0.1; done`],
   });
   await until(() => readFileSync(log, "utf8") === "ready\n");
   const graceMs = patient(10_000);
-  const [report] = await workspace.stop([agent], { graceMs });
+  const [report] = await workspace.runs.stop([agent], { graceMs });
   expect(report).toMatchObject({ verified: true, outcome: "stopped", exit: { code: 5, signal: null } });
   expect(readFileSync(join(place, "flag"), "utf8")).toBe("saved\n");
   expect(report?.took_ms).toBeLessThan(graceMs);

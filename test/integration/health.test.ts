@@ -40,7 +40,7 @@ it("R-003.10, R-003.21: heartbeats of processes and of plain events count the sa
   const at = lab();
   const up = at.node(CLI, "up", "--workspace", at.root);
   // The lease is held a moment before its election is in the journal; on a busy disk the moment is long.
-  await until(async () => (await at.workspace.health()).elections.length > 0);
+  await until(async () => (await at.workspace.up.health()).elections.length > 0);
   for (const ago of [90_000, 85_000, 8000, 1000]) shell(at, "Agent A", "heartbeat", "", ago);
   shell(at, "Agent B", "heartbeat", "", 60_000);
   shell(at, "Agent A", "error", "Failed to acquire lock on events.log");
@@ -77,11 +77,12 @@ it("R-003.20: checkpoint shows and sets the number in agent-<id>.checkpoint, and
   const call = (...args: string[]) => midwatch(at.folder, ["checkpoint", ...args, "--json", "--workspace", at.root]);
   const file = join(at.root, "agent-bob.checkpoint");
   expect(JSON.parse((await call("bob")).stdout)).toEqual({ agent: "bob", interaction: null, file });
-  for (let n = 1; n <= 4; n++) await at.workspace.event({ interaction: n, actor: "a", type: "note", content: `${n}` });
+  for (let n = 1; n <= 4; n++)
+    await at.workspace.journal.append({ interaction: n, actor: "a", type: "note", content: `${n}` });
   expect(JSON.parse((await call("bob", "2")).stdout)).toMatchObject({ interaction: 2 });
   expect(readFileSync(file, "utf8")).toBe("2\n");
   const seen: string[] = [];
-  expect(await at.workspace.consume("bob", ({ content }) => seen.push(content))).toBe(2);
+  expect(await at.workspace.journal.consume("bob", ({ content }) => seen.push(content))).toBe(2);
   expect(seen).toEqual(["3", "4"]);
   expect(readFileSync(file, "utf8").split("\n")[0]).toBe("4");
   expect(JSON.parse((await call("bob")).stdout)).toMatchObject({ interaction: 4 });
@@ -113,7 +114,7 @@ it("leader --watch tells each change once", async () => {
 it("up --once leaves the round to the one that leads", async () => {
   const at = lab();
   at.node(CLI, "up", "--workspace", at.root);
-  await until(async () => (await at.workspace.leader()).state === "held");
+  await until(async () => (await at.workspace.journal.leader()).state === "held");
   const { code, stderr } = await midwatch(at.folder, ["up", "--once", "--workspace", at.root]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("leads and does the rounds")]);
 });

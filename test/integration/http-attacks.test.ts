@@ -131,7 +131,7 @@ it("no operation answers without a token or with a wrong one; an agent's own giv
   }))
     expect([path, await status(path, body)]).toEqual([path, 403]);
   expect((await ask(url, "/login", { method: "POST", headers: asAgent })).status).toBe(403);
-  expect((await here.workspace.show(other.agent)).phase).toBe("running");
+  expect((await here.workspace.runs.show(other.agent)).phase).toBe("running");
 });
 
 it("no path gets in through a field that names something", async () => {
@@ -329,7 +329,7 @@ it("what an agent prints comes as data, untouched, in JSON that no browser takes
   const { url, token } = await server(here);
   const line = '<script>alert(1)</script>\u001b[31mred\u001b[0m & "quotes"';
   const record = await here.run("printf", "%s\n", line, "key sk-ant-REDACTED");
-  await here.workspace.wait([record.agent]);
+  await here.workspace.runs.wait([record.agent]);
   for (const path of [`/api/logs?agent=${record.agent}`, `/api/page?agent=${record.agent}`]) {
     const answer = await ask(url, path, { headers: token });
     expect(answer.headers["content-type"]).toBe("application/json");

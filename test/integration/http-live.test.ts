@@ -33,7 +33,7 @@ it("clients that do not read do not make the server grow: 20 of them ask three t
   const here = lab();
   const up = await startUp(here, "--port", "0");
   const { agent } = await here.sh(`yes '{"pad":"${"x".repeat(1000)}"}' | head -n 40000`);
-  await here.workspace.wait([agent]);
+  await here.workspace.runs.wait([agent]);
   const before = rssOf(up.pid);
   const lazy = await Promise.all(Array.from({ length: 20 }, () => new Follower(up.url, bearer(tokenOf(here))).open()));
   for (const follower of lazy) {
@@ -58,7 +58,7 @@ it("a log from its end, from its beginning, into the next run, and to its end", 
   const { follower } = await follow(here);
   const go = join(here.folder, "go");
   const { agent } = await here.sh(`echo one; echo err >&2; until [ -e "${go}" ]; do sleep 0.02; done; echo two`);
-  await until(() => here.workspace.page(agent, { limit: 10 }).lines === 1);
+  await until(() => here.workspace.logs.page(agent, { limit: 10 }).lines === 1);
   follower.send({ sub: 1, stream: "log", agent });
   follower.send({ sub: 2, stream: "log", agent, cursor: "end" });
   follower.send({ sub: 3, stream: "log", agent, stderr: true });
@@ -70,7 +70,7 @@ it("a log from its end, from its beginning, into the next run, and to its end", 
   expect([texts(1), texts(2), texts(3)]).toEqual([["one", "two"], ["two"], ["err"]]);
   const cursor = follower.of(1).at(-2)?.cursor;
   expect(cursor).toMatchObject({ run: 1, line: 2 });
-  await here.workspace.restart(agent);
+  await here.workspace.runs.restart(agent);
   // Where it had ended, in what is run 1 of an agent that has a second one now.
   follower.send({ sub: 4, stream: "log", agent, cursor });
   follower.send({ sub: 5, stream: "log", agent, run: 1 });
@@ -91,14 +91,14 @@ it("R-001.26: the fleet comes whole, then what changes; summaries come as they a
     whole: true,
     items: [{ agent, phase: "running", rate: expect.any(Number) }],
   });
-  await here.workspace.watcher().round({ once: true });
+  await here.workspace.verdicts.rounds().round({ once: true });
   await until(() =>
     follower.of(1).some(({ whole, items }) => !whole && items?.[0]?.rate > 0 && items?.[0].summary !== null),
   );
   await until(() => follower.items(2).some((summary) => summary.instance_id === agent));
-  await here.workspace.stop([agent], { graceMs: 0 });
+  await here.workspace.runs.stop([agent], { graceMs: 0 });
   await until(() => follower.items(1).some(({ outcome }) => outcome === "stopped"));
-  await here.workspace.prune({ olderMs: 0 });
+  await here.workspace.files.prune({ olderMs: 0 });
   await until(() => follower.items(1).some(({ gone }) => gone));
   expect(follower.items(1).at(-1)).toEqual({ agent, gone: true });
 });
@@ -106,7 +106,7 @@ it("R-001.26: the fleet comes whole, then what changes; summaries come as they a
 it("summaries come once each, in messages of a bounded size, and from a cursor only what is newer", async () => {
   const here = lab();
   const { agent } = await here.sh("true");
-  await here.workspace.wait([agent]);
+  await here.workspace.runs.wait([agent]);
   const time = (i: number): string => new Date(Date.UTC(2026, 0, 1) + Math.floor(i / 100)).toISOString();
   const summaries = Array.from({ length: 400 }, (_, i) => ({
     agent: parseAgentId(`s-${i}`),

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
-import { openWorkspace } from "../../src/fleet.ts";
+import { openWorkspace } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
 import { told } from "../support/events.ts";
 import { folder } from "../support/folder.ts";
@@ -61,7 +61,8 @@ it("answers with what the command line prints, and sees at once what was changed
 it("a long list is cut and says so; an endless stream ends with what there is", async () => {
   const here = lab();
   const { get } = await server(here, { answerItems: 3, answerMs: 500 });
-  for (let i = 0; i < 5; i++) await here.workspace.event({ interaction: 1, actor: "A", type: "note", content: `${i}` });
+  for (let i = 0; i < 5; i++)
+    await here.workspace.journal.append({ interaction: 1, actor: "A", type: "note", content: `${i}` });
   const cut = (await get("/api/events?lines=100")).json;
   expect(cut.items).toHaveLength(3);
   expect(cut.truncated).toBe(true);
@@ -93,7 +94,7 @@ it("a change is told to the journal: who, what and on what, never the words", as
   const { agent } = await here.run("sleep", "60");
   await post("/api/progress", { words: [agent, "working", "the secret plan"] });
   const environment = readFileSync(
-    `/proc/${here.startFact({ ...(await here.workspace.show(agent)) }).main?.pid}/environ`,
+    `/proc/${here.startFact({ ...(await here.workspace.runs.show(agent)) }).main?.pid}/environ`,
     "latin1",
   );
   const capability = /MIDWATCH_CAPABILITY=([^\0]+)/.exec(environment)?.[1];
@@ -136,9 +137,9 @@ it("a link opens the page once; the session outlives the server and needs more t
   expect((await change({ origin: second.url })).status).toBe(403);
   expect((await change({ "x-midwatch": "1" })).status).toBe(403);
   expect((await change({ "x-midwatch": "1", origin: "http://evil.example" })).status).toBe(403);
-  expect(here.workspace.tasks()).toEqual([]);
+  expect(here.workspace.runs.tasks()).toEqual([]);
   expect((await change({ "x-midwatch": "1", origin: second.url })).status).toBe(200);
-  expect(here.workspace.tasks()).toHaveLength(1);
+  expect(here.workspace.runs.tasks()).toHaveLength(1);
 });
 
 it("up serves, tells where, gives new links, and takes all of it back when it ends", async () => {
@@ -171,7 +172,7 @@ it("R-002.17, R-004.22: stops and cleanups are counted with their result and dur
   const here = lab();
   const { get } = await server(here);
   const { agent } = await here.sh("echo hello; sleep 60");
-  await here.workspace.stop([agent], { graceMs: 0, purge: true });
+  await here.workspace.runs.stop([agent], { graceMs: 0, purge: true });
   const text = (await get("/metrics")).text;
   expect(text).toMatch(/^midwatch_stops_total\{result="ok"\} 1$/m);
   expect(text).toMatch(/^midwatch_cleanups_total\{result="ok"\} 1$/m);
@@ -197,18 +198,18 @@ it("R-004.22: a run that cannot be stopped with proof is told each time, and the
   }
   using elsewhere = openWorkspace({ workspace: root });
   for (let tries = 1; tries <= 4; tries++) {
-    expect(await elsewhere.stop([record.agent], { graceMs: 0 })).toMatchObject([{ verified: false }]);
+    expect(await elsewhere.runs.stop([record.agent], { graceMs: 0 })).toMatchObject([{ verified: false }]);
     const lines = told({ root }).filter(({ agent }) => agent === record.agent);
     expect(lines.filter(({ type }) => type === "stop.failed")).toHaveLength(tries);
     expect(lines.filter(({ type }) => type === "error")).toHaveLength(tries < 3 ? 0 : 1);
   }
-  expect(await elsewhere.metrics()).toMatch(/^midwatch_stops_total\{result="failed"\} 4$/m);
+  expect(await elsewhere.up.metrics()).toMatch(/^midwatch_stops_total\{result="failed"\} 4$/m);
 });
 
 it("R-000.14: a progress report tells how much room there is, a warning and an error when it is little", async () => {
   const here = lab();
   const { agent } = await here.run("sleep", "60");
-  const said = (config: ConfigInput) => here.open({ config }).progress(agent, "working", "on it").disk;
+  const said = (config: ConfigInput) => here.open({ config }).mail.progress(agent, "working", "on it").disk;
   expect(said({})).toMatchObject({ state: "ok", free_bytes: expect.any(Number) });
   expect(said({ disk_warn: 9e15 })).toMatchObject({ state: "warning" });
   expect(said({ disk_warn: 9e15, disk_refuse: 8e15 })).toMatchObject({ state: "error" });

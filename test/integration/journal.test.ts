@@ -280,7 +280,13 @@ describe("event, events, snapshot", () => {
     const child = at.node(CLI, "--workspace", at.root, "snapshot", "--watch", "--json");
     await until(() => fileOf(at.root, "communication.md") !== "");
     for (const n of [1, 2, 3])
-      await at.workspace.event({ interaction: n, actor: "Agent A", type: "question", content: `q${n}`, to: "B" });
+      await at.workspace.journal.append({
+        interaction: n,
+        actor: "Agent A",
+        type: "question",
+        content: `q${n}`,
+        to: "B",
+      });
     await until(() => fileOf(at.root, "communication.md").includes("q3"));
     expect(fileOf(at.root, "communication.md")).toContain("#### Agent A asks B\n - q2\n");
     expect(fileOf(at.root, "archive.md")).toContain("q1");
@@ -412,7 +418,7 @@ describe("agents in the journal", () => {
       `"${process.execPath}" "${CLI}" event 5 Me note no --agent other-1 || echo refused`,
     ].join("; ");
     const { agent, task } = await at.sh(script);
-    await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
     const events = (await readJournal(at.root)).stored.map((item) => item.event);
     expect(events.filter(({ type }) => ["question", "progress", "finding"].includes(type))).toMatchObject([
       { interaction: 5, actor: "Me", agent, task, content: "may I?" },
@@ -440,10 +446,10 @@ describe("agents in the journal", () => {
     writeFileSync(program, `#!${process.execPath}\n${say("First.")}\n${say("## Interaction #9")}\n`, { mode: 0o755 });
     const config = { drivers: { talker: { program, json: true, text: "say" } } };
     writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify(config));
-    await at.workspace.event({ interaction: 3, actor: "A", type: "note", content: "before" });
+    await at.workspace.journal.append({ interaction: 3, actor: "A", type: "note", content: "before" });
     const ran = await at.cli("run", "--wait", "--json", "--driver", "talker", "--journal", "turns", "talk");
     expect(ran.code).toBe(0);
-    await at.open().list({ all: true });
+    await at.open().runs.list({ all: true });
     const turns = (await readJournal(at.root)).stored.map((item) => item.event).filter(({ type }) => type === "turn");
     expect(turns).toMatchObject([
       { interaction: 4, content: "First.", data: { run: 1 } },
@@ -456,7 +462,7 @@ describe("agents in the journal", () => {
   it("R-003.3: what a keeper writes is an event too", async () => {
     const at = lab({ wall_limit: "200ms", limit_policy: "notify" });
     const { agent } = await at.sh(`until grep -q agent.limit "${at.root}/events.log"; do sleep 0.02; done`);
-    await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
     const { stored, bad } = await readJournal(at.root);
     expect(bad).toEqual([]);
     expect(stored.map((item) => item.event)).toContainEqual(
@@ -466,7 +472,7 @@ describe("agents in the journal", () => {
 
   it("midwatch up keeps the snapshot up to date", async () => {
     const at = lab();
-    await at.workspace.event({ interaction: 1, actor: "A", type: "question", content: "are you there?" });
+    await at.workspace.journal.append({ interaction: 1, actor: "A", type: "question", content: "are you there?" });
     expect((await at.cli("up", "--once")).code).toBe(0);
     expect(fileOf(at.root, "communication.md")).toContain("are you there?");
   });

@@ -20,8 +20,8 @@ it("a line of 40 MB is printed whole, and a secret in it is hidden wherever it i
     ["y", 15 * MIB - 70, VALUE],
     ["z", 24 * MIB, "'$'"],
   ] as const;
-  const { agent } = await workspace.run({ argv: ["sh", "-c", script(parts)] });
-  await workspace.wait([agent]);
+  const { agent } = await workspace.runs.start({ argv: ["sh", "-c", script(parts)] });
+  await workspace.runs.wait([agent]);
   const bytes = await at.raw(agent);
   const plain = await midwatch(at.folder, ["logs", agent]);
   expect(plain.stderr).toBe("midwatch: 2 secrets masked (--no-mask shows them)\n");
@@ -32,7 +32,7 @@ it("a line of 40 MB is printed whole, and a secret in it is hidden wherever it i
   expect([open.stderr, Buffer.from(open.stdout).equals(bytes)]).toEqual(["", true]);
   const last = await midwatch(at.folder, ["logs", "--no-mask", "--grep", "xxx", "-n", "1", agent]);
   expect(last.stdout.length).toBe(bytes.length - "behind\n".length);
-  const merged = await midwatch(at.folder, ["logs", "--task", (await workspace.show(agent)).task]);
+  const merged = await midwatch(at.folder, ["logs", "--task", (await workspace.runs.show(agent)).task]);
   expect(merged.stderr).toContain("a line of 40.0 MiB is cut; all of it: midwatch logs --raw");
 });
 

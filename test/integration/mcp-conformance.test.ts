@@ -71,7 +71,7 @@ it.skipIf(!isInstalled("inspector"))(
     expect(JSON.parse(list.stdout).tools).toHaveLength(15);
     expect({ code: call.code, stderr: call.stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(call.stdout).structuredContent).toMatchObject({ success: true, description });
-    expect(at.workspace.tasks()).toMatchObject([{ description }]);
+    expect(at.workspace.runs.tasks()).toMatchObject([{ description }]);
   },
   TIMEOUT_MS,
 );

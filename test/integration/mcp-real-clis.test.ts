@@ -61,7 +61,7 @@ describe.each(["claude", "codex"] as const)("%s, the real one", (cli) => {
       });
       const { code, stdout, stderr } = await ended(child);
       expect({ code, stderr: code === 0 ? "" : stderr, home }).toEqual({ code: 0, stderr: "", home });
-      const [probe] = await at.workspace.list();
+      const [probe] = await at.workspace.runs.list();
       expect(probe).toMatchObject({ agent: expect.stringMatching(/^probe-/), phase: "drained", outcome: "stopped" });
       expect(readFileSync(probe?.log ?? "", "utf8")).toBe("hi\n");
       for (const said of ["jsonl_log", "terminated", "all_ended"]) expect(stdout).toContain(said);
@@ -123,7 +123,7 @@ describe.each(["claude", "codex"] as const)("%s", (cli) => {
       const options = ["--json", "--workspace", at.root, "--driver", cli, "--name", "lead", "--wait", PROMPT];
       const ran = await midwatch(at.folder, ["run", ...options, "--", ...args], { ...env, CHILD_KEY: secret });
       expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" });
-      const child = (await at.workspace.list()).find(({ agent }) => agent.startsWith("child-"));
+      const child = (await at.workspace.runs.list()).find(({ agent }) => agent.startsWith("child-"));
       expect(readFile(child?.log ?? "")).toBe("has its key\n");
       const files = globSync("**", { cwd: at.root }).map((path) => join(at.root, path));
       expect(files.filter((path) => statSync(path).isFile() && readFileSync(path).includes(secret))).toEqual([]);

@@ -92,7 +92,7 @@ describe.each([
     else await client.listen({ resourceSubscriptions: [uri] });
     // What changed before the first look is no change: said again until it is heard.
     const isHeard = async (): Promise<boolean> => {
-      at.workspace.progress(agent, "working", "one step more");
+      at.workspace.mail.progress(agent, "working", "one step more");
       await sleep(500);
       return heard.has(uri);
     };
@@ -132,8 +132,8 @@ it.each(["2025-11-25", "2025-06-18"])("an older client gets the version it asks 
 it("R-000.42: read tools leave every file as it is", async () => {
   const at = lab();
   const { agent, task } = await at.sh("echo 'key sk-ant-0123456789abcdef0123456789'");
-  await at.workspace.wait([agent]);
-  await at.workspace.list();
+  await at.workspace.runs.wait([agent]);
+  await at.workspace.runs.list();
   const { client, call } = await connect(at, "http", "modern");
   const before = files(at);
   const { tools } = await client.listTools();
@@ -174,7 +174,7 @@ it("answers are bounded, and a cursor leads through all of it without a gap", as
   const { agent } = await at.sh(
     `i=0; while [ $i -lt 250 ]; do echo "line $i"; i=$((i+1)); done; head -c 300000 /dev/zero | tr '\\0' x; echo`,
   );
-  await at.workspace.wait([agent]);
+  await at.workspace.runs.wait([agent]);
   const { call } = await connect(at, "http", "modern");
   const seen: number[] = [];
   let cursor = "1:0";
@@ -196,7 +196,7 @@ it("answers are bounded, and a cursor leads through all of it without a gap", as
 it("R-000.17: get_agent_output reads any part by offset and limit, and goes on by its cursor", async () => {
   const at = lab();
   const { agent } = await at.sh("echo a; echo; echo b; echo c; echo d");
-  await at.workspace.wait([agent]);
+  await at.workspace.runs.wait([agent]);
   const { call } = await connect(at, "http", "modern");
   const read = async (more: object) => {
     const { data } = await call("get_agent_output", { agent_id: agent, ...more });
@@ -214,7 +214,7 @@ it("R-000.17: get_agent_output reads any part by offset and limit, and goes on b
 it("R-000.31: of an agent that printed nothing get_agent_output gives the end of its stderr", async () => {
   const at = lab();
   const [failed, silent] = [await at.sh("echo why >&2; exit 1"), await at.sh("exit 0")];
-  await at.workspace.wait([failed.agent, silent.agent]);
+  await at.workspace.runs.wait([failed.agent, silent.agent]);
   const { call } = await connect(at, "http", "modern");
   expect((await call("get_agent_output", { agent_id: failed.agent })).data).toMatchObject({
     output: [{ type: "stderr", text: "why" }],
@@ -232,7 +232,7 @@ it("whatever is about an agent may be told its task, and a wrong one is refused"
   const at = lab();
   const { agent, task } = await at.sh("exec sleep 60");
   const { call } = await connect(at, "http", "modern");
-  const other = at.workspace.task("another").task;
+  const other = at.workspace.runs.makeTask("another").task;
   const child = { parent_agent_id: agent, command: ["true"] };
   const report = { agent_id: agent, status: "working", message: "m" };
   const finding = { agent_id: agent, finding_type: "bug", severity: "low", message: "m" };
@@ -278,7 +278,7 @@ it("ends with its input, while what it started goes on", async () => {
   const { pid } = client.transport as unknown as { pid: number };
   await client.close();
   await until(() => !existsSync(`/proc/${pid}`), 10_000);
-  const shown = await at.workspace.show(data["agent_id"] as string);
+  const shown = await at.workspace.runs.show(data["agent_id"] as string);
   expect(shown.phase).toBe("running");
 });
 
@@ -325,7 +325,7 @@ it("an agent with its capability reports for itself, starts and stops children, 
   const { data: child } = await call("spawn_child_agent", sh("exec sleep 60"));
   expect(child).toMatchObject({ success: true, parent: agent });
   const child_id = child["agent_id"] as string;
-  expect((await at.workspace.show(child_id)).parent).toBe(agent);
+  expect((await at.workspace.runs.show(child_id)).parent).toBe(agent);
   expect(await call("spawn_child_agent", { ...sh("exec sleep 60"), parent_agent_id: child_id })).toMatchObject({
     isError: true,
     data: { code: "REFUSED_LIMIT" },
@@ -376,8 +376,8 @@ it("an agent gets the server unless it is started without", async () => {
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
   const workspace = at.open({ env: { PATH: `${at.folder}:/usr/bin:/bin` } });
   const argv = async (mcp: boolean): Promise<string> => {
-    const record = await workspace.run({ driver: "claude", prompt: "hello", mcp });
-    await workspace.wait([record.agent]);
+    const record = await workspace.runs.start({ driver: "claude", prompt: "hello", mcp });
+    await workspace.runs.wait([record.agent]);
     return at.intent(record).argv.join(" ");
   };
   expect(await argv(true)).toContain("--mcp-config=");

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSyn
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Message } from "../../src/core/types.ts";
-import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
@@ -45,7 +45,10 @@ describe("messages to a command", () => {
     const sent = await at.cli("send", "--json", "--wait", record.agent, odd);
     expect([sent.code, JSON.parse(sent.stdout).state]).toEqual([0, "consumed"]);
     expect((await at.cli("send", record.agent, "--close")).code).toBe(0);
-    expect((await at.workspace.wait([record.agent]))[0]).toMatchObject({ outcome: "completed", exit: { code: 0 } });
+    expect((await at.workspace.runs.wait([record.agent]))[0]).toMatchObject({
+      outcome: "completed",
+      exit: { code: 0 },
+    });
     expect(heard(record.log).map((one) => one.sha)).toEqual([sha("the prompt"), sha(odd)]);
     expect(lines(record.log).at(-1)).toBe("end");
     const listed = (await at.cli("messages", "--json", record.agent)).stdout.trim().split("\n");
@@ -58,7 +61,7 @@ describe("messages to a command", () => {
 
   it("a hundred at once, of 1 byte to 200 KB, from ten processes: each once, whole, in its sender's order", async () => {
     const at = lab();
-    const record = await at.workspace.run({ argv: LISTENER, interactive: true });
+    const record = await at.workspace.runs.start({ argv: LISTENER, interactive: true });
     const accepted: { place: string; sha: string }[] = [];
     const senders = Array.from({ length: 10 }, (_, i) => {
       const child = at.node(supportFile("send-worker.ts"), at.root, record.agent, String(i), "10", "200000");
@@ -66,9 +69,9 @@ describe("messages to a command", () => {
       return once(child, "exit");
     });
     expect((await Promise.all(senders)).map(([code]) => code)).toEqual(Array(10).fill(0));
-    await at.workspace.send(record.agent, "x");
-    await at.workspace.closeInput(record.agent);
-    await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+    await at.workspace.mail.send(record.agent, "x");
+    await at.workspace.mail.close(record.agent);
+    await at.workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
     expect(accepted.length).toBe(100);
     const all = heard(record.log);
     expect(all.map((one) => one.sha).sort()).toEqual([...accepted.map((one) => one.sha), sha("x")].sort());
@@ -78,14 +81,14 @@ describe("messages to a command", () => {
         Array.from({ length: 10 }, (_, i) => `${sender}.${i}`),
       );
     // In the order of acceptance over all senders.
-    const kept = (await at.workspace.messages(record.agent)).map((message) => sha(message.text));
+    const kept = (await at.workspace.mail.list(record.agent)).map((message) => sha(message.text));
     expect(all.map((one) => one.sha)).toEqual(kept);
-    expect(new Set(states(await at.workspace.messages(record.agent)))).toEqual(new Set(["consumed"]));
+    expect(new Set(states(await at.workspace.mail.list(record.agent)))).toEqual(new Set(["consumed"]));
   });
 
   it("senders killed at any moment: what was accepted arrives once and whole, nothing arrives torn", async () => {
     const at = lab();
-    const record = await at.workspace.run({ argv: LISTENER, interactive: true });
+    const record = await at.workspace.runs.start({ argv: LISTENER, interactive: true });
     const accepted: { place: string; sha: string }[] = [];
     for (let round = 0; round < 3; round++) {
       const senders = Array.from({ length: 4 }, (_, i) => {
@@ -108,36 +111,36 @@ describe("messages to a command", () => {
       }
       await Promise.all(senders.map((child) => (child.exitCode ?? child.signalCode) || once(child, "exit")));
     }
-    await at.workspace.send(record.agent, "the last one");
-    await at.workspace.closeInput(record.agent);
-    await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+    await at.workspace.mail.send(record.agent, "the last one");
+    await at.workspace.mail.close(record.agent);
+    await at.workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
     const shas = heard(record.log).map((one) => one.sha);
     expect(new Set(shas).size).toBe(shas.length);
     expect(accepted.filter((one) => !shas.includes(one.sha))).toEqual([]);
-    const kept = (await at.workspace.messages(record.agent)).map((message) => sha(message.text));
+    const kept = (await at.workspace.mail.list(record.agent)).map((message) => sha(message.text));
     expect(shas).toEqual(kept);
     expect(shas.at(-1)).toBe(sha("the last one"));
   });
 
   it("an agent that does not read holds nobody up: the state is true, the stop works, what it never read is not lost", async () => {
     const at = lab();
-    const record = await at.workspace.run({ argv: ["sleep", "300"], interactive: true });
+    const record = await at.workspace.runs.start({ argv: ["sleep", "300"], interactive: true });
     for (const size of [10, 200_000, 10])
-      expect(await at.workspace.send(record.agent, "y".repeat(size))).toMatchObject({ state: "accepted" });
-    const given = (): Promise<Message[]> => at.workspace.messages(record.agent);
+      expect(await at.workspace.mail.send(record.agent, "y".repeat(size))).toMatchObject({ state: "accepted" });
+    const given = (): Promise<Message[]> => at.workspace.mail.list(record.agent);
     await until(async () => (await given())[0]?.state === "injected");
     const waited = await at.cli("send", "--json", "--wait", "--timeout", "300ms", record.agent, "more");
     expect([waited.code, JSON.parse(waited.stdout).state]).toEqual([1, "accepted"]);
     expect(states(await given())).toEqual(["injected", "accepted", "accepted", "accepted"]);
-    expect((await at.workspace.stop([record.agent]))[0]).toMatchObject({ verified: true });
+    expect((await at.workspace.runs.stop([record.agent]))[0]).toMatchObject({ verified: true });
     expect(states(await given())).toEqual(Array(4).fill("accepted"));
   });
 
   it("is refused where nothing could ever read it, and said how", async () => {
     const at = lab();
     const deaf = await at.sh("exec sleep 300");
-    const over = await at.workspace.run({ argv: ["true"], interactive: true });
-    await at.workspace.wait([over.agent]);
+    const over = await at.workspace.runs.start({ argv: ["true"], interactive: true });
+    await at.workspace.runs.wait([over.agent]);
     for (const { agent } of [deaf, over]) {
       const { code, stderr } = await at.cli("send", "--json", agent, "hello");
       expect([code, JSON.parse(stderr).error.code]).toEqual([4, "REFUSED_INPUT"]);
@@ -150,21 +153,21 @@ describe("messages to a command", () => {
     ];
     for (const args of bad) expect((await at.cli(...args)).code).toBe(2);
     expect((await at.cli("send", deaf.agent, "--close")).code).toBe(4);
-    expect(await at.workspace.messages(deaf.agent)).toEqual([]);
+    expect(await at.workspace.mail.list(deaf.agent)).toEqual([]);
   });
 
   it("an agent sends to agents of its own task, and to no others", async () => {
     const at = lab();
-    const { task } = at.workspace.task("together");
-    const listener = await at.workspace.run({ argv: LISTENER, interactive: true, task, name: "mate" });
-    const stranger = await at.workspace.run({ argv: LISTENER, interactive: true, name: "stranger" });
+    const { task } = at.workspace.runs.makeTask("together");
+    const listener = await at.workspace.runs.start({ argv: LISTENER, interactive: true, task, name: "mate" });
+    const stranger = await at.workspace.runs.start({ argv: LISTENER, interactive: true, name: "stranger" });
     const script = `${MIDWATCH} send ${listener.agent} hello; echo $?; ${MIDWATCH} send ${stranger.agent} hello; echo $?`;
-    const sender = await at.workspace.run({ argv: ["sh", "-c", script], task, name: "sender" });
-    await at.workspace.wait([sender.agent]);
+    const sender = await at.workspace.runs.start({ argv: ["sh", "-c", script], task, name: "sender" });
+    await at.workspace.runs.wait([sender.agent]);
     expect(lines(sender.log).filter((line) => /^\d$/.test(line))).toEqual(["0", "4"]);
     expect(text(sender.log.replace("_stream.jsonl", "_stderr.log"))).toContain("REFUSED_RIGHT");
-    expect(await at.workspace.messages(listener.agent)).toMatchObject([{ from: sender.agent, text: "hello" }]);
-    expect(await at.workspace.messages(stranger.agent)).toEqual([]);
+    expect(await at.workspace.mail.list(listener.agent)).toMatchObject([{ from: sender.agent, text: "hello" }]);
+    expect(await at.workspace.mail.list(stranger.agent)).toEqual([]);
   });
 });
 
@@ -172,26 +175,26 @@ describe("messages to a CLI", () => {
   it("are consumed when its stream says so; finished and left alone, it gets the end of its input", async () => {
     const at = lab({ interactive_idle: "700ms" });
     const workspace = withTalker(at);
-    const record = await workspace.run({ driver: "talker", prompt: "begin", interactive: true, queue: true });
-    await workspace.send(record.agent, "sent before it had its turn");
-    const loop = workspace.loop();
+    const record = await workspace.runs.start({ driver: "talker", prompt: "begin", interactive: true, queue: true });
+    await workspace.mail.send(record.agent, "sent before it had its turn");
+    const loop = workspace.up.loop();
     await loop.round();
-    await until(async () => states(await workspace.messages(record.agent)).join() === "consumed,consumed");
-    expect((await workspace.messages(record.agent))[0]?.text).toMatch(/^begin\n/);
+    await until(async () => states(await workspace.mail.list(record.agent)).join() === "consumed,consumed");
+    expect((await workspace.mail.list(record.agent))[0]?.text).toMatch(/^begin\n/);
     expect(at.intent(record).argv.join(" ")).not.toContain("begin");
     // Read, but not taken up as far as its stream tells; and it has not finished, so its input stays open.
-    const silent = await workspace.send(record.agent, "THINK IN SILENCE");
-    await until(async () => states(await workspace.messages(record.agent)).at(-1) === "injected");
-    expect(await workspace.delivered(silent, { timeoutMs: 500 })).toMatchObject({ state: "injected" });
+    const silent = await workspace.mail.send(record.agent, "THINK IN SILENCE");
+    await until(async () => states(await workspace.mail.list(record.agent)).at(-1) === "injected");
+    expect(await workspace.mail.delivered(silent, { timeoutMs: 500 })).toMatchObject({ state: "injected" });
     await loop.round();
     expect(existsSync(join(at.runDir(record), "input.closed"))).toBe(false);
-    await workspace.send(record.agent, "go on");
+    await workspace.mail.send(record.agent, "go on");
     await until(() => text(record.log).includes("heard go on"));
     await until(async () => {
       await loop.round();
       return existsSync(join(at.runDir(record), "input.closed"));
     });
-    expect((await workspace.wait([record.agent]))[0]).toMatchObject({ outcome: "completed", exit: { code: 0 } });
+    expect((await workspace.runs.wait([record.agent]))[0]).toMatchObject({ outcome: "completed", exit: { code: 0 } });
     const pretty = (await at.cli("logs", "--pretty", record.agent)).stdout;
     expect(pretty).toMatch(/-- took up a message\nheard go on\n-- done\n$/);
     expect((await at.cli("logs", "--pretty", "--raw", record.agent)).code).toBe(2);
@@ -202,24 +205,24 @@ describe("messages to a CLI", () => {
   it("wait for a run that takes them: restart --resume tells them to the session, once", async () => {
     const at = lab();
     const workspace = withTalker(at);
-    const record = await workspace.run({ driver: "talker", prompt: "begin", interactive: true });
-    await workspace.closeInput(record.agent);
-    await workspace.wait([record.agent]);
-    expect(await workspace.send(record.agent, "first of two")).toMatchObject({ state: "accepted" });
+    const record = await workspace.runs.start({ driver: "talker", prompt: "begin", interactive: true });
+    await workspace.mail.close(record.agent);
+    await workspace.runs.wait([record.agent]);
+    expect(await workspace.mail.send(record.agent, "first of two")).toMatchObject({ state: "accepted" });
     await at.cli("send", record.agent, "second of two");
-    expect(states(await workspace.messages(record.agent))).toEqual(["consumed", "accepted", "accepted"]);
+    expect(states(await workspace.mail.list(record.agent))).toEqual(["consumed", "accepted", "accepted"]);
     const second = JSON.parse(
       (await at.cli("restart", "--json", record.agent, "--resume", "now:")).stdout,
     ) as RunRecord;
     await until(() => text(second.log).includes("heard now:\\n\\nfirst of two\\n\\nsecond of two"));
-    expect(await workspace.messages(record.agent)).toMatchObject([
+    expect(await workspace.mail.list(record.agent)).toMatchObject([
       { run: 1, state: "consumed", taken_by: null },
       { run: 1, state: "consumed", taken_by: 2 },
       { run: 1, state: "consumed", taken_by: 2 },
       { run: 2, state: "consumed", taken_by: null },
     ]);
-    await workspace.stop([record.agent]);
-    const third = await workspace.restart(record.agent, { resume: true });
+    await workspace.runs.stop([record.agent]);
+    const third = await workspace.runs.restart(record.agent, { resume: true });
     await until(() => text(third.log).includes("heard You were interrupted"));
     expect(text(third.log)).not.toContain("first of two");
   });
@@ -227,15 +230,20 @@ describe("messages to a CLI", () => {
   it("a prompt that was never read is told by the next run, and only by that", async () => {
     const at = lab();
     const workspace = withTalker(at);
-    const record = await workspace.run({ driver: "talker", prompt: "begin", interactive: true, args: ["--deaf"] });
-    await workspace.stop([record.agent], { graceMs: 0 });
-    expect(await workspace.messages(record.agent)).toMatchObject([{ from: "prompt", state: "accepted" }]);
-    await workspace.send(record.agent, "and more");
+    const record = await workspace.runs.start({
+      driver: "talker",
+      prompt: "begin",
+      interactive: true,
+      args: ["--deaf"],
+    });
+    await workspace.runs.stop([record.agent], { graceMs: 0 });
+    expect(await workspace.mail.list(record.agent)).toMatchObject([{ from: "prompt", state: "accepted" }]);
+    await workspace.mail.send(record.agent, "and more");
     for (const resume of [false, true]) {
-      await workspace.restart(record.agent, { resume });
-      await workspace.stop([record.agent], { graceMs: 0 });
+      await workspace.runs.restart(record.agent, { resume });
+      await workspace.runs.stop([record.agent], { graceMs: 0 });
     }
-    const told = (await workspace.messages(record.agent)).filter(({ from }) => from === "prompt");
+    const told = (await workspace.mail.list(record.agent)).filter(({ from }) => from === "prompt");
     expect(told.map(({ text: words }) => words.split("You are the agent").length - 1)).toEqual([1, 1, 1]);
     expect(told[2]?.text).toMatch(/^and more\n\nbegin\n/);
   });
@@ -243,7 +251,7 @@ describe("messages to a CLI", () => {
   it("an agent whose folder was made unsafe does not fail a wait for another", async () => {
     const at = lab({ interactive_idle: "200ms" });
     const workspace = withTalker(at);
-    const odd = await workspace.run({ driver: "talker", prompt: "begin", interactive: true, name: "odd" });
+    const odd = await workspace.runs.start({ driver: "talker", prompt: "begin", interactive: true, name: "odd" });
     await until(() => text(odd.log).includes("result"));
     const dir = at.runDir(odd);
     renameSync(dir, join(at.folder, "aside"));
@@ -252,8 +260,8 @@ describe("messages to a CLI", () => {
       rmSync(dir);
       renameSync(join(at.folder, "aside"), dir);
     });
-    const other = await workspace.run({ argv: ["sleep", "4"] });
-    expect(await workspace.wait([other.agent])).toMatchObject([{ outcome: "completed" }]);
+    const other = await workspace.runs.start({ argv: ["sleep", "4"] });
+    expect(await workspace.runs.wait([other.agent])).toMatchObject([{ outcome: "completed" }]);
     expect(text(join(at.root, "events.log"))).toContain(`${odd.agent} cannot be looked after`);
   });
 
@@ -271,34 +279,36 @@ describe("messages to a CLI", () => {
       writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ drivers: more }));
     configure(drivers);
     const workspace = at.open();
-    const { agent, log } = await workspace.run({ driver: "once", prompt: "begin" });
+    const { agent, log } = await workspace.runs.start({ driver: "once", prompt: "begin" });
     await until(() => text(log).includes("begin"));
     const sent = await at.cli("send", agent, "and the docs");
     expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining("accepted")]);
     writeFileSync(go, "");
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
     configure({ once: { ...drivers.once, program: join(at.folder, "gone") } });
     expect((await at.cli("restart", agent, "--resume")).code).not.toBe(0);
-    expect(states(await workspace.messages(agent))).toEqual(["accepted"]);
+    expect(states(await workspace.mail.list(agent))).toEqual(["accepted"]);
     configure(drivers);
     expect((await at.cli("restart", agent, "--resume")).code).toBe(0);
-    await workspace.wait([agent]);
+    await workspace.runs.wait([agent]);
     expect(JSON.parse(lines(log).at(-1) ?? "").text).toBe("and the docs");
-    expect(await workspace.messages(agent)).toMatchObject([{ run: 1, taken_by: 2, state: "consumed" }]);
+    expect(await workspace.mail.list(agent)).toMatchObject([{ run: 1, taken_by: 2, state: "consumed" }]);
   });
 
   it("go on after its keeper was killed while it did not read", async () => {
     const at = lab();
     const go = join(at.folder, "go");
     const script = `read -r a; echo "$a"; while [ ! -e "${go}" ]; do sleep 0.02; done; while read -r a; do echo "$a"; done`;
-    const record = await at.workspace.run({ argv: ["sh", "-c", script], interactive: true });
-    await at.workspace.delivered(await at.workspace.send(record.agent, "one"), { timeoutMs: patient(10_000) });
+    const record = await at.workspace.runs.start({ argv: ["sh", "-c", script], interactive: true });
+    await at.workspace.mail.delivered(await at.workspace.mail.send(record.agent, "one"), {
+      timeoutMs: patient(10_000),
+    });
     await kill9(keeperOf(at, record));
-    await at.workspace.send(record.agent, "two"); // Whoever comes next sees to an heir.
+    await at.workspace.mail.send(record.agent, "two"); // Whoever comes next sees to an heir.
     writeFileSync(go, "");
     await until(() => text(record.log) === "one\ntwo\n");
-    await at.workspace.closeInput(record.agent);
-    expect((await at.workspace.wait([record.agent], { timeoutMs: patient(20_000) }))[0]?.phase).toBe("drained");
+    await at.workspace.mail.close(record.agent);
+    expect((await at.workspace.runs.wait([record.agent], { timeoutMs: patient(20_000) }))[0]?.phase).toBe("drained");
   });
 
   it("a CLI that takes none while it runs refuses --interactive before anything is made", async () => {
@@ -309,12 +319,12 @@ describe("messages to a CLI", () => {
     );
     const { code, stderr } = await at.cli("run", "--interactive", "--driver", "mute", "hello");
     expect([code, stderr]).toEqual([2, expect.stringContaining("takes no messages")]);
-    expect((await at.workspace.list({ all: true })).length).toBe(0);
+    expect((await at.workspace.runs.list({ all: true })).length).toBe(0);
   });
 
   it("secrets in a message stay in its file: what is listed is masked", async () => {
     const at = lab();
-    const { agent, ...record } = await at.workspace.run({ argv: LISTENER, interactive: true });
+    const { agent, ...record } = await at.workspace.runs.start({ argv: LISTENER, interactive: true });
     const key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz";
     const sent = await at.cli("send", "--json", "--wait", agent, `use ${key}`);
     const listed = await at.cli("messages", agent);

@@ -60,8 +60,8 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: patient(90_000) }, ()
     const placed = await ask("run", "--json", "--interactive", "--on", "gpu", "--", "sh", "-c", script);
     const [run] = parsed(placed);
     expect(run).toMatchObject({ host: "beta", phase: "running" });
-    expect(b.workspace.tasks()).toHaveLength(1);
-    expect(a.workspace.tasks()).toHaveLength(0);
+    expect(b.workspace.runs.tasks()).toHaveLength(1);
+    expect(a.workspace.runs.tasks()).toHaveLength(0);
     const id = `beta/${String(run?.["agent"])}`;
 
     const listed = parsed(await ask("ls", "--all-hosts", "--json"));
@@ -120,9 +120,9 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: patient(90_000) }, ()
     expect((await ask("hosts")).code).toBe(1);
     expect((await ask("show", id)).stdout).toContain("unreachable");
     expect(await ask("stop", id)).toMatchObject({ code: 5, stderr: expect.stringContaining("HOST_AWAY") });
-    expect(at.workspace.ids("", 10)).toHaveLength(1);
+    expect(at.workspace.runs.ids("", 10)).toHaveLength(1);
     // What is written meanwhile goes to the hub later.
-    await at.workspace.event({ interaction: 1, actor: "A", type: "note", content: "written while away" });
+    await at.workspace.journal.append({ interaction: 1, actor: "A", type: "note", content: "written while away" });
     join_(at, "two", "alpha");
     await expect.poll(here, SOON).toBe(true);
     expect(parsed(await ask("ls", "--all-hosts", "--json"))).toMatchObject([
@@ -147,7 +147,7 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: patient(90_000) }, ()
     await expect.poll(() => said, SOON).toContain("fleet: this is");
     await away.kill();
     const { agent } = await at.run("echo", "works on");
-    await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
+    await at.workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
     expect((await at.raw(agent)).toString()).toBe("works on\n");
     await expect.poll(() => said, SOON).toContain("no connection to the hub");
     await away.up();

@@ -69,7 +69,7 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: patient(60_
     await expect.poll(async () => (await person("events", "--all-hosts")).stdout, SOON).toContain("agent.ended");
 
     // Its finished log goes to the hub, and is read there when the host is gone.
-    await at.workspace.archive(run.agent);
+    await at.workspace.files.archive(run.agent);
     const people = await connect({ servers: server.url, authenticator: authenticator("people") });
     onTestFinished(() => people.close());
     const stored = async (): Promise<boolean> => {
@@ -166,7 +166,7 @@ describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: patient(60_
       const first = await midwatch(folder(), ["hosts"], key("people"));
       expect(first.stdout, first.stderr).toContain("No host");
       const at = lab();
-      await at.workspace.event({ interaction: 1, actor: "A", type: "note", content: word });
+      await at.workspace.journal.append({ interaction: 1, actor: "A", type: "note", content: word });
       upAs(at, "alpha", key("alpha"));
       const events = async () => (await midwatch(folder(), ["events", "--all-hosts"], key("people"))).stdout;
       await expect.poll(events, SOON).toContain(word);

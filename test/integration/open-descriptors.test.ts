@@ -39,9 +39,9 @@ it("a damaged archive: each page of it, its log, and a client that follows it", 
   const served = await serve(here.workspace, { host: "127.0.0.1", port: 0, allowRemote: false, tell: () => undefined });
   onTestFinished(() => served.close());
   const { agent } = await here.run("sh", "-c", "head -c 6000000 /dev/urandom | base64 -w 100");
-  await here.workspace.wait([agent]);
-  await here.workspace.archive(agent);
-  const { log } = await here.workspace.show(agent);
+  await here.workspace.runs.wait([agent]);
+  await here.workspace.files.archive(agent);
+  const { log } = await here.workspace.runs.show(agent);
   const bytes = readFileSync(log);
   bytes.fill(0xff, bytes.length - 5000, bytes.length - 4000);
   bytes.fill(0xff, 1000, 2000);
@@ -52,7 +52,7 @@ it("a damaged archive: each page of it, its log, and a client that follows it", 
   for (const index of [true, false]) {
     if (!index) rmSync(log.replace(/\.jsonl\.zst$/, ".idx"));
     for (let i = 0; i < TRIES; i++) {
-      expect(() => here.workspace.page(agent, { tail: true, limit: 10 })).toThrow(damaged);
+      expect(() => here.workspace.logs.page(agent, { tail: true, limit: 10 })).toThrow(damaged);
       follower.send({ sub: i, stream: "log", agent, cursor: { offset: 1000 } });
     }
     await until(() => follower.messages.filter(({ error }) => error?.code === "CORRUPT_ARCHIVE").length >= TRIES);

@@ -47,8 +47,8 @@ it.each([
 it("archive, restore and verify show how far they are while they work", async () => {
   const place = folder();
   const workspace = workspaceIn(place);
-  const { agent } = await workspace.run({ argv: ["sh", "-c", `yes '${LINE.trim()}' | head -c ${80 * MIB}`] });
-  await workspace.wait([agent]);
+  const { agent } = await workspace.runs.start({ argv: ["sh", "-c", `yes '${LINE.trim()}' | head -c ${80 * MIB}`] });
+  await workspace.runs.wait([agent]);
   const seen = async (verb: string): Promise<string[]> => {
     const told = await toldBy(place, verb, agent);
     expect(new Set(told.map(({ turn }) => turn)).size).toBe(told.length);

@@ -36,7 +36,7 @@ it("`run -` takes the prompt from the standard input, however long, and never th
   expect(printed(await run(at, "Say hello\n", "-"))).toContain("Say hello");
   const log = printed(await run(at, long, "-"));
   expect(log).toContain(long);
-  const [newest] = await at.workspace.list();
+  const [newest] = await at.workspace.runs.list();
   const intent = at.intent(newest as Parameters<Lab["intent"]>[0]);
   expect(intent.prompt).toBe(long);
   expect(intent.argv.join(" ")).not.toContain(MARK);
@@ -64,7 +64,7 @@ it.each<[string, string | Buffer, string[], RegExp]>([
   const { error } = JSON.parse(stderr);
   expect(error.message).toMatch(message);
   expect(error.hint).toBeTruthy();
-  expect(await at.workspace.list({ all: true })).toEqual([]);
+  expect(await at.workspace.runs.list({ all: true })).toEqual([]);
 });
 
 it("the refusal of --stdin names what to use instead", async () => {
@@ -76,6 +76,6 @@ it("the refusal of --stdin names what to use instead", async () => {
 it("a prompt that is too long is refused by the library too, before anything is made", async () => {
   const at = reads();
   const prompt = "x".repeat(LONGEST + 1);
-  await expect(at.open().run({ driver: "cat", prompt })).rejects.toThrow(/longer than/);
-  expect(await at.workspace.list({ all: true })).toEqual([]);
+  await expect(at.open().runs.start({ driver: "cat", prompt })).rejects.toThrow(/longer than/);
+  expect(await at.workspace.runs.list({ all: true })).toEqual([]);
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function over({ lab: at, record }: CliTrial) {
-  const [shown] = await at.workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+  const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
   return shown;
 }
 

@@ -29,7 +29,7 @@ it.skipIf(!isInstalled("claude"))(
     writeFileSync(settings, JSON.stringify({ hooks: { PreToolUse } }));
     const steps = [{ say: "I clean up.", call: { bash: "rm -f victim.txt" } }, { say: "Clean." }];
     const { record } = await startCli(at, api, "claude", { steps }, { args: ["--settings", settings] });
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
     expect(text(record.log)).toContain("tool_deferred");
     expect(shown).toMatchObject({
       outcome: "failed",
@@ -52,7 +52,7 @@ it.skipIf(!isInstalled("claude"))(
     await until(() => text(record.log).includes("I wait."), WAIT_MS, "its tool call");
     await kill9(keeperOf(at, record));
     writeFileSync(go, "");
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
     expect(shown).toMatchObject({
       outcome: "lost",
       exit: { code: null, signal: null },
@@ -71,7 +71,7 @@ it.skipIf(!isInstalled("codex"))(
     const spawn = { own: "spawn_agent", input: { message: "Say hello", task_name: "hello" } };
     const steps = [{ say: "I let others work.", call: spawn }, { say: "They did." }];
     const { record } = await startCli(at, api, "codex", { steps });
-    const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
     expect({ outcome: shown?.outcome, subagents: shown?.subagents, log: text(record.log) }).toMatchObject({
       outcome: "completed",
       subagents: 1,
@@ -88,7 +88,7 @@ describe.each(["claude", "codex", "gemini", "opencode"] as const)("%s", (cli) =>
       const run = ["--limit-wall", "5s", "--limit-policy", "interrupt"];
       const steps = [{ say: "I wait.", call: { bash: "timeout 60 tail -f /dev/null" } }, { say: "All is done." }];
       const { record } = await startCli(at, api, cli, { steps }, { run });
-      const [shown] = await at.workspace.wait([record.agent], { timeoutMs: WAIT_MS });
+      const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
       expect(shown).toMatchObject({ outcome: "limit", reason: "was interrupted: it passed its wall limit" });
     },
     TIMEOUT_MS,

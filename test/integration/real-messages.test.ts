@@ -18,7 +18,7 @@ it.skipIf(!isInstalled("claude"))(
       const url = api.play("talk", { steps: [{ say: "I have heard you." }] });
       const { env } = cliCommand("claude", { home, url });
       const workspace = at.open({ env: { ...env, PATH: `${dirname(cliProgram("claude"))}:${env["PATH"]}` } });
-      const record = await workspace.run({
+      const record = await workspace.runs.start({
         driver: "claude",
         prompt: "say one",
         interactive: true,
@@ -27,14 +27,16 @@ it.skipIf(!isInstalled("claude"))(
       const results = (): number => text(record.log).split('"type":"result"').length - 1;
       const answered = (n: number) => until(() => results() === n, 60_000, `${n}: ${text(record.log).slice(-800)}`);
       await answered(1);
-      const second = await workspace.send(record.agent, "say two");
-      expect(await workspace.delivered(second, { timeoutMs: patient(30_000) })).toMatchObject({ state: "consumed" });
+      const second = await workspace.mail.send(record.agent, "say two");
+      expect(await workspace.mail.delivered(second, { timeoutMs: patient(30_000) })).toMatchObject({
+        state: "consumed",
+      });
       await answered(2);
-      await workspace.send(record.agent, "say three");
+      await workspace.mail.send(record.agent, "say three");
       await answered(3);
-      const [shown] = await workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+      const [shown] = await workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
       expect(shown).toMatchObject({ phase: "drained", outcome: "completed", exit: { code: 0 } });
-      expect((await workspace.messages(record.agent)).map(({ state }) => state)).toEqual(Array(3).fill("consumed"));
+      expect((await workspace.mail.list(record.agent)).map(({ state }) => state)).toEqual(Array(3).fill("consumed"));
     } finally {
       await api.close();
     }

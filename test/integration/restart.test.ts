@@ -13,11 +13,11 @@ describe("a restart", () => {
     const count = join(at.folder, "count");
     const script = `echo x >>"${count}"; n=$(wc -l <"${count}"); echo "{\\"n\\":$n}"; echo "err $n" >&2; exit $n`;
     const { agent, task } = await at.sh(script);
-    await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
     for (const run of [2, 3]) {
-      const record = await at.workspace.restart(agent);
+      const record = await at.workspace.runs.restart(agent);
       expect(record).toMatchObject({ agent, task, run, phase: "running" });
-      await at.workspace.wait([agent]);
+      await at.workspace.runs.wait([agent]);
       const log = readFileSync(record.log);
       const [marker, line] = log.toString().split("\n");
       expect(JSON.parse(marker ?? "")).toEqual({
@@ -31,7 +31,7 @@ describe("a restart", () => {
       expect(checkIndex(log, readFileSync(record.log.replace(".jsonl", ".idx")))).toEqual([]);
     }
     const records = [];
-    for await (const record of at.workspace.logRecords(agent)) records.push(record);
+    for await (const record of at.workspace.logs.records(agent)) records.push(record);
     expect(records).toMatchObject([
       { seq: 1, offset: 0, type: "lifecycle", data: { event: "agent_restart", run: 3 } },
       { seq: 2, type: "stdout", data: { n: 3 } },
@@ -45,7 +45,7 @@ describe("a restart", () => {
       expect(checkIndex(log, readFileSync(archived(at, task, `${agent}_stream.${run}.idx`)))).toEqual([]);
       expect(text(archived(at, task, `${agent}_stderr.${run}.log`))).toBe(`err ${run}\n`);
     }
-    const shown = await at.workspace.show(agent);
+    const shown = await at.workspace.runs.show(agent);
     expect(
       shown.runs.map(({ run, outcome, exit, bytes, log }) => ({
         run,
@@ -68,15 +68,19 @@ describe("a restart", () => {
   it("R-000.9: never overwrites what lies in the archive", async () => {
     const at = lab();
     const { agent, task } = await at.sh("echo mine");
-    await at.workspace.wait([agent]);
-    const again = await at.workspace.restart(agent);
-    await at.workspace.wait([agent]);
+    await at.workspace.runs.wait([agent]);
+    const again = await at.workspace.runs.restart(agent);
+    await at.workspace.runs.wait([agent]);
     const stranger = archived(at, task, `${agent}_stream.2.jsonl`);
     writeFileSync(stranger, "somebody's\n");
-    await expect(at.workspace.restart(agent)).rejects.toThrow(/exists already/);
+    await expect(at.workspace.runs.restart(agent)).rejects.toThrow(/exists already/);
     expect(text(stranger)).toBe("somebody's\n");
     expect((await at.raw(agent)).toString()).toBe("mine\n");
-    expect(await at.workspace.show(agent)).toMatchObject({ run: again.run, phase: "drained", outcome: "completed" });
+    expect(await at.workspace.runs.show(agent)).toMatchObject({
+      run: again.run,
+      phase: "drained",
+      outcome: "completed",
+    });
   });
 
   it("of an agent that lives is refused", async () => {
@@ -92,7 +96,7 @@ describe("a restart", () => {
     const { agent } = await at.sh(`echo one; until [ -e "${at.folder}/go-$MIDWATCH_RUN" ]; do sleep 0.02; done`);
     const end = async (run: number): Promise<void> => {
       writeFileSync(join(at.folder, `go-${run}`), "");
-      await at.workspace.wait([agent]);
+      await at.workspace.runs.wait([agent]);
     };
     await end(1);
     for (let run = 2; run < 5; run++) {

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, utimes
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CleanupFact, ExitFact } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { counts, told } from "../support/events.ts";
 import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 
 async function over(at: Lab, script = "echo some output"): Promise<RunRecord> {
   const record = await at.sh(script);
-  await at.workspace.wait([record.agent]);
+  await at.workspace.runs.wait([record.agent]);
   return record;
 }
 
@@ -37,20 +37,20 @@ describe("retention", () => {
     const at = lab({ archive_after: "24h" });
     const [old, older, young] = [await over(at), await over(at), await over(at)];
     age(at, old, 25 * HOUR);
-    expect(await at.workspace.reap()).toMatchObject([{ agent: old.agent, action: "archived", phase: "archived" }]);
+    expect(await at.workspace.runs.reap()).toMatchObject([{ agent: old.agent, action: "archived", phase: "archived" }]);
     age(at, older, 25 * HOUR);
     at.workspace.rebuild();
-    expect(await at.workspace.loop().round()).toMatchObject({ archived: 1 });
-    expect(await at.workspace.loop().round()).toMatchObject({ archived: 0 });
+    expect(await at.workspace.up.loop().round()).toMatchObject({ archived: 1 });
+    expect(await at.workspace.up.loop().round()).toMatchObject({ archived: 0 });
     for (const { agent } of [old, older]) {
-      expect(await at.workspace.show(agent)).toMatchObject({ phase: "archived", outcome: "completed" });
+      expect(await at.workspace.runs.show(agent)).toMatchObject({ phase: "archived", outcome: "completed" });
       expect((await at.raw(agent)).toString()).toBe("some output\n");
     }
     expect(cleanup(at, old).files.find(({ action }) => action === "archived")?.path).toMatch(/_stream\.1\.jsonl\.zst$/);
-    expect((await at.workspace.show(young.agent)).phase).toBe("drained");
+    expect((await at.workspace.runs.show(young.agent)).phase).toBe("drained");
     // Brought back by a person it stays, although it is as old as before.
-    await at.workspace.restore(old.agent);
-    expect(await at.workspace.reap()).toEqual([]);
+    await at.workspace.files.restore(old.agent);
+    expect(await at.workspace.runs.reap()).toEqual([]);
     expect(existsSync(old.log)).toBe(true);
     expect(counts(at)["cleanup.archived"]).toBe(2);
   });
@@ -62,8 +62,8 @@ describe("retention", () => {
     const held = await at.sh("echo x; sleep 0.3");
     const stranger = openSync(held.log, "a");
     try {
-      await at.workspace.wait([held.agent]);
-      expect(await at.workspace.reap()).toMatchObject([{ agent: held.agent, action: "failed" }]);
+      await at.workspace.runs.wait([held.agent]);
+      expect(await at.workspace.runs.reap()).toMatchObject([{ agent: held.agent, action: "failed" }]);
       expect([existsSync(live.log), existsSync(held.log)]).toEqual([true, true]);
     } finally {
       closeSync(stranger);
@@ -71,25 +71,25 @@ describe("retention", () => {
     const taken = join(at.root, held.task, "archive", `${held.agent}_stream.1.jsonl.zst`);
     mkdirSync(join(at.root, held.task, "archive"), { recursive: true });
     writeFileSync(taken, "somebody else's");
-    expect(await at.workspace.reap()).toMatchObject([{ agent: held.agent, action: "failed" }]);
+    expect(await at.workspace.runs.reap()).toMatchObject([{ agent: held.agent, action: "failed" }]);
     expect([text(taken), text(held.log)]).toEqual(["somebody else's", "x\n"]);
     rmSync(taken);
-    expect(await at.workspace.reap()).toMatchObject([{ agent: held.agent, action: "archived" }]);
+    expect(await at.workspace.runs.reap()).toMatchObject([{ agent: held.agent, action: "archived" }]);
     await kill9(keeperOf(at, live));
-    expect(await at.workspace.reap()).toMatchObject([{ agent: live.agent, phase: "lost", action: "listed" }]);
+    expect(await at.workspace.runs.reap()).toMatchObject([{ agent: live.agent, phase: "lost", action: "listed" }]);
     expect(existsSync(live.log)).toBe(true);
   });
 
   it("the logs of earlier runs are compressed when they are old, too", async () => {
     const at = lab({ archive_after: "24h" });
     const record = await over(at);
-    await at.workspace.restart(record.agent);
-    await at.workspace.wait([record.agent]);
+    await at.workspace.runs.restart(record.agent);
+    await at.workspace.runs.wait([record.agent]);
     age(at, record, 25 * HOUR);
-    expect(await at.workspace.reap()).toMatchObject([{ agent: record.agent, run: 1, action: "archived" }]);
+    expect(await at.workspace.runs.reap()).toMatchObject([{ agent: record.agent, run: 1, action: "archived" }]);
     expect(readdirSync(join(at.root, record.task, "archive"))).toContain(`${record.agent}_stream.1.jsonl.zst`);
     expect((await at.raw(record.agent, { run: 1 })).toString()).toBe("some output\n");
-    expect((await at.workspace.show(record.agent)).phase).toBe("drained");
+    expect((await at.workspace.runs.show(record.agent)).phase).toBe("drained");
   });
 });
 
@@ -100,7 +100,7 @@ describe("failures", () => {
     await until(() => text(record.log) !== "");
     const stranger = openSync(record.log, "a");
     try {
-      const [report] = await at.workspace.stop([record.agent], { graceMs: 0, purge: true });
+      const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0, purge: true });
       expect(report?.files.find(({ path }) => path === record.log)?.action).toBe("failed");
       const since = cleanup(at, record).failures?.[0]?.since;
       for (const tries of [1, 2, 3, 4]) {
@@ -118,17 +118,17 @@ describe("failures", () => {
           },
         ]);
         expect(told(at, "cleanup.failed")).toHaveLength(tries < 3 ? 0 : 1);
-        expect(await at.workspace.reap({ dryRun: true })).toMatchObject([{ action: "retry", path: record.log }]);
-        expect(await at.workspace.reap()).toMatchObject([{ action: "failed", path: record.log }]);
+        expect(await at.workspace.runs.reap({ dryRun: true })).toMatchObject([{ action: "retry", path: record.log }]);
+        expect(await at.workspace.runs.reap()).toMatchObject([{ action: "failed", path: record.log }]);
       }
     } finally {
       closeSync(stranger);
     }
     expect(told(at, "error")).toMatchObject([{ agent: record.agent, data: { step: "delete", tries: 3 } }]);
     expect(told(at, "cleanup.failed")[0]).toMatchObject({ agent: record.agent, data: { step: "delete", tries: 3 } });
-    expect(await at.workspace.reap()).toMatchObject([{ action: "deleted", path: record.log }]);
+    expect(await at.workspace.runs.reap()).toMatchObject([{ action: "deleted", path: record.log }]);
     expect([existsSync(record.log), (await at.cli("reap", "--failed")).stdout]).toEqual([false, "Nothing to do.\n"]);
-    expect((await at.workspace.show(record.agent)).cleanup_failures).toEqual([]);
+    expect((await at.workspace.runs.show(record.agent)).cleanup_failures).toEqual([]);
   });
 });
 
@@ -137,7 +137,7 @@ describe("reap", () => {
     const at = lab({ archive_after: "24h" });
     const [old, unclean, unsettled, held] = [await over(at), await over(at), await over(at), await over(at)];
     const stranger = openSync(held.log, "a");
-    await at.workspace.stop([held.agent], { purge: true });
+    await at.workspace.runs.stop([held.agent], { purge: true });
     age(at, old, 25 * HOUR);
     rmSync(join(at.runDir(unclean), "cleanup.json"));
     rmSync(join(at.runDir(unsettled), "done.json")); // Its keeper never said the last word: lost, and nobody lives.
@@ -159,7 +159,7 @@ describe("reap", () => {
     });
     expect(everything(at)).toEqual(before);
     closeSync(stranger);
-    const done = await at.workspace.reap();
+    const done = await at.workspace.runs.reap();
     expect(Object.fromEntries(done.map(({ agent, action }) => [agent, action]))).toMatchObject({
       [old.agent]: "archived",
       [unclean.agent]: "cleaned",
@@ -170,11 +170,11 @@ describe("reap", () => {
 
   it("R-004.15: each action is told once in events.log, however many look at once", async () => {
     const at = lab({ archive_after: 0 });
-    const record = await at.workspace.run({ argv: ["sh", "-c", "echo x; sleep 0.2"], prompt: "p" });
+    const record = await at.workspace.runs.start({ argv: ["sh", "-c", "echo x; sleep 0.2"], prompt: "p" });
     await until(() => existsSync(join(at.runDir(record), "done.json")));
     const looks = Array.from({ length: 8 }, () => at.open());
     await Promise.all([
-      ...looks.map((workspace) => workspace.list()),
+      ...looks.map((workspace) => workspace.runs.list()),
       at.cli("ls"),
       at.cli("reap"),
       at.cli("stop", record.agent),

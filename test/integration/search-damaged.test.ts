@@ -15,14 +15,14 @@ for (const lines of [1000, 200_000])
       // No two lines alike: where they repeat, damaged bytes can unpack to what was there before.
       const script = `base64 -w 90 /dev/urandom | head -n ${lines} | awk '{ print "${name} needle " NR " " $0 }'`;
       const argv = ["sh", "-c", script];
-      const { agent } = await workspace.run({ argv, name });
-      await workspace.wait([agent]);
-      await workspace.archive(agent);
+      const { agent } = await workspace.runs.start({ argv, name });
+      await workspace.runs.wait([agent]);
+      await workspace.files.archive(agent);
       agents.push(agent);
     }
     const [cut = "", spoilt = "", whole = ""] = agents;
-    truncateSync((await workspace.show(cut)).log, 100);
-    const { log } = await workspace.show(spoilt);
+    truncateSync((await workspace.runs.show(cut)).log, 100);
+    const { log } = await workspace.runs.show(spoilt);
     expect(log).toMatch(/\.zst$/);
     const bytes = readFileSync(log);
     const middle = bytes.length >> 1;
@@ -32,7 +32,7 @@ for (const lines of [1000, 200_000])
     const unread = new Map<string, string>();
     const hits: SearchHit[] = [];
     const onUnread = (agent: string, _run: number, why: string): void => void unread.set(agent, why);
-    for await (const hit of workspace.search("needle 77 ", { onUnread })) hits.push(hit);
+    for await (const hit of workspace.logs.search("needle 77 ", { onUnread })) hits.push(hit);
     expect([...unread.keys()].sort()).toEqual([cut, spoilt].sort());
     for (const why of unread.values()) expect(why).toMatch(/damaged/);
     expect(hits.filter(({ agent }) => agent === whole)).toMatchObject([{ seq: 77 }]);
@@ -40,7 +40,7 @@ for (const lines of [1000, 200_000])
 
     const given: SearchHit[] = [];
     const unasked = async (): Promise<void> => {
-      for await (const hit of workspace.search("needle 77 ")) given.push(hit);
+      for await (const hit of workspace.logs.search("needle 77 ")) given.push(hit);
     };
     await expect(unasked()).rejects.toMatchObject({
       code: "CORRUPT_ARCHIVE",

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { AgentSummary } from "../../src/fleet.ts";
+import type { AgentSummary } from "../../src/fleet/workspace.ts";
 import type { OpinionState } from "../../src/watch/opinion/opinion-state.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
@@ -23,7 +23,7 @@ async function server(...replies: Reply[]): Promise<LlmServer> {
 
 async function agent(made: Lab, lines: readonly object[], prompt = TASK) {
   const speaker = placeSpeaker(made, lines);
-  const run = await made.open({ env: speaker.env }).run({ driver: "claude", role: "fixer", prompt });
+  const run = await made.open({ env: speaker.env }).runs.start({ driver: "claude", role: "fixer", prompt });
   await until(() => readFileSync(run.log, "utf8").split("\n").length > lines.length);
   return { run, ...speaker };
 }
@@ -87,8 +87,8 @@ it("R-001.22, R-001.23: the rules' summary comes first; a model's words follow a
 
   // Another process, which has no model, shows the same, and what it cost.
   const asked = llm.requests.length;
-  expect((await made.open().summary(run.agent)).second_opinion?.activity).toBe(GOOD.activity);
-  const [, watched, all] = await made.open().cost();
+  expect((await made.open().verdicts.of(run.agent)).second_opinion?.activity).toBe(GOOD.activity);
+  const [, watched, all] = await made.open().verdicts.cost();
   expect(watched).toMatchObject({ of: "second opinion", runs: 0, unpriced: 0 });
   expect((watched?.tokens.input ?? 0) + (watched?.tokens.output ?? 0)).toBe(llm.tokens);
   expect(watched?.cost_usd).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ it("an answer cannot silence or lower an alert, and a reason without its quote i
   expect(after.drift_reasons).toEqual([...before.drift_reasons, "llm: The parser is missing."]);
   expect(after.evidence.slice(0, before.evidence.length)).toEqual(before.evidence);
   expect(after.second_opinion).toMatchObject({ status: "on_track", reasons: [{ text: "The parser is missing." }] });
-  expect((await made.workspace.show(run.agent)).verdict).toBe("blocked");
+  expect((await made.workspace.runs.show(run.agent)).verdict).toBe("blocked");
 });
 
 describe("answers that cannot be used", () => {
@@ -191,7 +191,7 @@ it("no secret of the log, the task or the environment is sent", async () => {
   );
   await made
     .open({ env: { ...speaker.env, MY_API_KEY: value } })
-    .run({ driver: "claude", prompt: `Use ${shape} and ${value} for the parser` });
+    .runs.start({ driver: "claude", prompt: `Use ${shape} and ${value} for the parser` });
   using watch = asking(made, llm, { every: 0 });
   await watch.until(({ second_opinion }) => (second_opinion?.line_end ?? 0) >= 8);
   const sent = llm.requests.map(({ body }) => body).join("\n");
@@ -201,7 +201,7 @@ it("no secret of the log, the task or the environment is sent", async () => {
   const state = readFileSync(
     join(
       made.root,
-      (await made.workspace.list())[0]?.task ?? "",
+      (await made.workspace.runs.list())[0]?.task ?? "",
       "summaries",
       (await watch.round())[0]?.instance_id ?? "",
       "second_opinion.json",

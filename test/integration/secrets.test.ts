@@ -15,12 +15,12 @@ const FILED = "filed-value-éè-0123";
 async function withSecrets(at: Lab, script: string, more: object = {}): Promise<{ agent: string; dir: string }> {
   writeFileSync(join(at.folder, "secrets.env"), `SERVICE_TOKEN=${FILED}\nLEVEL=debug-verbose\n`);
   const workspace = at.open({ env: { ...process.env, MY_API_KEY: INHERITED } });
-  const record = await workspace.run({
+  const record = await workspace.runs.start({
     argv: ["sh", "-c", script],
     envFile: join(at.folder, "secrets.env"),
     ...more,
   });
-  await workspace.wait([record.agent], { timeoutMs: patient(20_000) });
+  await workspace.runs.wait([record.agent], { timeoutMs: patient(20_000) });
   return { agent: record.agent, dir: at.runDir(record) };
 }
 
@@ -41,7 +41,7 @@ it("values of secret variables are hidden in every way a log is read, and kept i
   expect(stderr.stdout).toBe("err [masked]\n");
   const found = await at.cli("search", "key ");
   expect(found.stdout).toContain("key [masked].");
-  const task = (await at.workspace.show(agent)).task;
+  const task = (await at.workspace.runs.show(agent)).task;
   expect((await at.cli("logs", "--task", task)).stdout).toContain("key [masked].");
   for (const shown of [plain, records, stderr, found])
     for (const value of [INHERITED, FILED]) expect(shown.stdout + shown.stderr).not.toContain(value);
@@ -80,7 +80,7 @@ it("neither a cut line nor the message of a parse error shows a part of a value"
 it("what agents report of themselves is hidden for their peers, and the next run has values of its own", async () => {
   const at = lab();
   const call = `"${process.execPath}" "${CLI}"`;
-  const task = at.workspace.task("shared").task;
+  const task = at.workspace.runs.makeTask("shared").task;
   const { agent } = await withSecrets(
     at,
     `${call} progress working "using $SERVICE_TOKEN"; ${call} finding leak low "see" --data "{\\"t\\":\\"$MY_API_KEY\\"}" || true`.replaceAll(
@@ -89,13 +89,13 @@ it("what agents report of themselves is hidden for their peers, and the next run
     ),
     { task },
   );
-  const peer = await at.workspace.run({ argv: ["true"], task });
-  const told = at.workspace.progress(peer.agent, "working", "hello");
+  const peer = await at.workspace.runs.start({ argv: ["true"], task });
+  const told = at.workspace.mail.progress(peer.agent, "working", "hello");
   expect(told.peer_progress).toMatchObject([{ agent_id: agent, message: "using [masked]" }]);
   expect(told.peer_findings).toMatchObject([{ data: { t: "[masked]" } }]);
   writeFileSync(join(at.folder, "secrets.env"), "SERVICE_TOKEN=another-value-987\n");
-  await at.workspace.restart(agent);
-  await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
+  await at.workspace.runs.restart(agent);
+  await at.workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
   expect((await at.cli("logs", agent)).stdout).not.toContain("another-value-987");
   expect((await at.cli("logs", "--run", "1", agent)).stdout).not.toContain(FILED);
 });

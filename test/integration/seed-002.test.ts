@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { lab } from "../support/lab.ts";
 import { type Lab, text, until } from "../support/workspace.ts";
 
@@ -17,14 +17,14 @@ interface ViewAgent {
 /** An agent that has every file an agent can have, and two descendants. */
 async function busy(at: Lab, task?: string): Promise<RunRecord> {
   const script = "echo one; echo two >&2; setsid sleep 300 & sleep 300";
-  const record = await at.workspace.run({
+  const record = await at.workspace.runs.start({
     argv: ["sh", "-c", script],
     prompt: "do it",
     ...(task ? { task: task as never } : {}),
   });
   await until(() => text(record.log) !== "");
-  at.workspace.progress(record.agent, "working", "half of it");
-  at.workspace.finding(record.agent, "bug", "low", "a small one");
+  at.workspace.mail.progress(record.agent, "working", "half of it");
+  at.workspace.mail.finding(record.agent, "bug", "low", "a small one");
   return record;
 }
 
@@ -44,7 +44,7 @@ it("R-002.2, R-002.3: 1 an agent that is ended by hand leaves no file when that 
   const record = await busy(at);
   const files = view(at, record.task).agents[0]?.tracked_files ?? {};
   for (const name of FIVE) expect(existsSync(files[name] ?? ""), name).toBe(true);
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 100, purge: true });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 100, purge: true });
   expect(report).toMatchObject({ verified: true, left: [] });
   for (const name of FIVE) expect(existsSync(files[name] ?? ""), name).toBe(false);
   expect(globSync("TASK-*/agent_prompt_*.txt", { cwd: at.root })).toEqual([]);
@@ -52,10 +52,10 @@ it("R-002.2, R-002.3: 1 an agent that is ended by hand leaves no file when that 
 
 it("R-002.1, R-002.10, R-004.16: 2 the view lists the five files of every running agent, its newest progress, and counts", async () => {
   const at = lab();
-  const { task } = at.workspace.task("several");
+  const { task } = at.workspace.runs.makeTask("several");
   const records = [await busy(at, task), await busy(at, task)];
-  const over = await at.workspace.run({ argv: ["true"], task });
-  await at.workspace.wait([over.agent]);
+  const over = await at.workspace.runs.start({ argv: ["true"], task });
+  await at.workspace.runs.wait([over.agent]);
   const { agents, ...counts } = view(at, task);
   expect(counts).toMatchObject({ total: 3, active: 2, completed: 1 });
   const running = agents.filter(({ status }) => status === "running");
@@ -70,7 +70,7 @@ it("R-002.1, R-002.10, R-004.16: 2 the view lists the five files of every runnin
   const has = jq('.agents[] | select(.status == "running") | has("tracked_files")', path);
   if (has !== undefined) expect(has).toEqual(["true", "true"]);
 
-  const { files } = await at.workspace.show(records[0]?.agent);
+  const { files } = await at.workspace.runs.show(records[0]?.agent);
   expect(files.map(({ kind }) => kind)).toEqual([
     "prompt",
     "log",
@@ -92,12 +92,12 @@ it("R-002.1, R-002.10, R-004.16: 2 the view lists the five files of every runnin
 it("R-002.3, R-002.5: 3 the report names what was deleted and what failed, and a closed file has its hash", async () => {
   const at = lab();
   const record = await busy(at);
-  const [kept] = await at.workspace.stop([record.agent], { graceMs: 0 });
+  const [kept] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
   const log = kept?.files.find(({ path }) => path === record.log);
   expect(log).toMatchObject({ action: "kept", bytes: 4, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
-  const { files } = await at.workspace.show(record.agent);
+  const { files } = await at.workspace.runs.show(record.agent);
   expect(files.find(({ kind }) => kind === "log")?.sha256).toBe(log?.sha256);
-  const [report] = await at.workspace.stop([record.agent], { purge: true });
+  const [report] = await at.workspace.runs.stop([record.agent], { purge: true });
   const deleted = report?.files.filter(({ action }) => action === "deleted").map(({ path }) => path) ?? [];
   const five = view(at, record.task).agents[0]?.tracked_files ?? {};
   for (const name of FIVE) expect(deleted).toContain(five[name]);
@@ -117,6 +117,6 @@ it("R-002.13: 4 while it runs a process has the log open, afterwards none has", 
       }
     }).length;
   expect(holders()).toBeGreaterThan(0);
-  await at.workspace.stop([record.agent], { graceMs: 0 });
+  await at.workspace.runs.stop([record.agent], { graceMs: 0 });
   expect(holders()).toBe(0);
 });

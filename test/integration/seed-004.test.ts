@@ -15,9 +15,9 @@ const archiveOf = (root: string, { task, agent }: { task: string; agent: string 
 it("R-004.24, R-004.17: 1 a complete cleanup: all ended, each file told, the log archived, nobody left", async () => {
   const at = lab({ archive_after: 0 });
   const script = "echo kept; echo too >&2; setsid sleep 300 & sleep 300";
-  const record = await at.workspace.run({ argv: ["sh", "-c", script], prompt: "p" });
+  const record = await at.workspace.runs.start({ argv: ["sh", "-c", script], prompt: "p" });
   await until(() => text(record.log) !== "");
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 100 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 100 });
   expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", processes_total: 3 });
   const action = (name: string): unknown => report?.files.find(({ path }) => path.includes(name))?.action;
   expect([
@@ -29,7 +29,7 @@ it("R-004.24, R-004.17: 1 a complete cleanup: all ended, each file told, the log
   expect(report?.files.filter(({ error }) => error !== null)).toEqual([]);
   expect([existsSync(record.log), existsSync(archiveOf(at.root, record))]).toEqual([false, true]);
   expect((await at.raw(record.agent)).toString()).toBe("kept\n");
-  expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "archived", outcome: "stopped", bytes: 5 });
+  expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "archived", outcome: "stopped", bytes: 5 });
   expect(at.fact<CleanupFact>(record, "cleanup.json")?.files).toEqual(report?.files);
   expect(at.survivors()).toEqual([]);
 });
@@ -40,7 +40,7 @@ it("R-004.24, R-004.1, R-002.13: 2 processes that have the log open are ended be
   const writer = 'i=0; while :; do i=$((i+1)); echo "$0 $i"; done';
   const record = await at.sh(`setsid sh -c '${writer}' a & setsid sh -c '${writer}' b & exec sh -c '${writer}' c`);
   await until(() => statSync(record.log).size > 200_000);
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
   const told = report?.files.find(({ path }) => path === archiveOf(at.root, record));
   const log = await at.raw(record.agent);
   expect([report?.verified, told?.action, told?.bytes]).toEqual([true, "archived", log.length]);
@@ -57,14 +57,14 @@ it("R-004.24, R-004.1, R-002.13: 2 processes that have the log open are ended be
 
 it("R-004.24, R-004.7: 3 five agents stopped at once by five processes: none active, all ended, the registry sound", async () => {
   const at = lab();
-  const { task } = at.workspace.task("five");
+  const { task } = at.workspace.runs.makeTask("five");
   const records = await Promise.all(
-    Array.from({ length: 5 }, () => at.workspace.run({ argv: ["sleep", "300"], task })),
+    Array.from({ length: 5 }, () => at.workspace.runs.start({ argv: ["sleep", "300"], task })),
   );
   const stops = await Promise.all(records.map(({ agent }) => at.cli("stop", "--grace", "0", "--json", agent)));
   expect(stops.map(({ code, stdout }) => [code, JSON.parse(stdout).verified])).toEqual(stops.map(() => [0, true]));
   expect(readdirSync(join(at.root, "active"))).toEqual([]);
-  const rows = await at.workspace.list({ all: true });
+  const rows = await at.workspace.runs.list({ all: true });
   expect(rows.map(({ phase, outcome }) => [phase, outcome])).toEqual(rows.map(() => ["drained", "stopped"]));
   const { total, active } = JSON.parse(text(join(at.root, task, "AGENT_REGISTRY.json")));
   expect({ total, active }).toEqual({ total: 5, active: 0 });
@@ -78,7 +78,7 @@ it("R-004.24, R-004.2, R-004.3: 4 zombies are dead, and whoever refuses to end i
   const children = (): string[] => text(`/proc/${pid}/task/${pid}/children`).trim().split(" ");
   await until(() => children().some((child) => text(`/proc/${child}/stat`).includes(") Z ")));
   await until(() => text(record.log) === "deaf\n");
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 300 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 300 });
   expect(report).toMatchObject({ verified: true, left: [] });
   expect(report?.processes.map(({ ended_by }) => ended_by)).toEqual(
     expect.arrayContaining([expect.stringMatching(/SIGKILL|cgroup.kill/)]),
@@ -89,15 +89,15 @@ it("R-004.24, R-004.2, R-004.3: 4 zombies are dead, and whoever refuses to end i
 it("R-004.24, R-004.18, R-004.8: 5 with resources missing or held the rest is done and each failure told", async () => {
   const at = lab({ archive_after: 0 });
   const script = "echo x; echo y >&2; exec sleep 300";
-  const record = await at.workspace.run({ argv: ["sh", "-c", script], prompt: "p" });
-  const { files } = await at.workspace.show(record.agent);
+  const record = await at.workspace.runs.start({ argv: ["sh", "-c", script], prompt: "p" });
+  const { files } = await at.workspace.runs.show(record.agent);
   const path = (kind: string): string => files.find((file) => file.kind === kind)?.path ?? "";
   await until(() => text(path("stderr")) !== "");
   process.kill(record.pid ?? 0, "SIGKILL"); // Dead already,
   rmSync(path("prompt"), { force: true }); // its prompt gone,
   const stranger = openSync(path("stderr"), "a"); // and a file in use by somebody else.
   onTestFinished(() => closeSync(stranger));
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 0 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
   expect(report?.verified).toBe(true);
   const action = (name: string): unknown => report?.files.find((file) => file.path.includes(name))?.action;
   expect([action("_stderr.log"), action("_stream.1.jsonl.zst"), action("deploy_")]).toEqual([
@@ -117,20 +117,20 @@ it("R-004.24, R-004.5, R-004.6, R-002.9, R-002.16: 6 an agent that says it is do
   const at = lab({ grace: "200ms", archive_after: 0 });
   const go = join(at.folder, "go");
   const script = `setsid sleep 300 & echo $!; until [ -e "${go}" ]; do sleep 0.02; done`;
-  const record = await at.workspace.run({ argv: ["sh", "-c", script], prompt: "p" });
+  const record = await at.workspace.runs.start({ argv: ["sh", "-c", script], prompt: "p" });
   await until(() => text(record.log) !== "");
   const leftover = identify(Number(text(record.log)));
-  at.workspace.progress(record.agent, "completed", "all done");
+  at.workspace.mail.progress(record.agent, "completed", "all done");
   closeSync(openSync(go, "w"));
   await until(() => existsSync(join(at.runDir(record), "done.json"))); // Nobody asked for anything.
   expect([lives(leftover), at.survivors()]).toEqual([false, []]);
   expect(existsSync(join(at.root, record.task, `agent_prompt_${record.agent}.txt`))).toBe(false);
-  await at.workspace.loop().round();
+  await at.workspace.up.loop().round();
   expect(existsSync(archiveOf(at.root, record))).toBe(true);
-  expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "archived", outcome: "completed" });
+  expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "archived", outcome: "completed" });
   expect(readdirSync(join(at.root, "active"))).toEqual([]);
   const fact = text(join(at.runDir(record), "cleanup.json"));
-  const [report] = await at.workspace.stop([record.agent]);
+  const [report] = await at.workspace.runs.stop([record.agent]);
   expect(report).toMatchObject({ already_stopped: true, verified: true, outcome: "completed" });
   expect(text(join(at.runDir(record), "cleanup.json"))).toBe(fact);
 });
@@ -158,7 +158,7 @@ it("R-004.24, R-004.9: 7 among 1,000 other processes a stop ends and cleans up i
   await until(() => text(record.log) !== "");
   const others = await bystanders(1000, record.agent, at.folder);
   const begun = performance.now();
-  const [report] = await at.workspace.stop([record.agent], { graceMs: 200 });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 200 });
   // The bar of 2 s is bench/cleanup.ts's: here other tests run beside it.
   console.log("a stop with cleanup among 1,000 processes, grace 200 ms:", Math.round(performance.now() - begun), "ms");
   expect(report).toMatchObject({ verified: true, left: [] });
@@ -174,7 +174,7 @@ it("R-004.12: an agent can stop what it started, and neither stops nor clears aw
   const script = tries.map((words) => `${midwatch} ${words} --json 2>&1`).join("; ");
   const child = `${midwatch} run --json --name child -- sleep 300`;
   const agent = await at.sh(`${child}; ${script}; ${midwatch} stop --json child-`);
-  await at.workspace.wait([agent.agent]);
+  await at.workspace.runs.wait([agent.agent]);
   const lines = (await at.raw(agent.agent))
     .toString()
     .trim()
@@ -182,6 +182,6 @@ it("R-004.12: an agent can stop what it started, and neither stops nor clears aw
     .map((line) => JSON.parse(line));
   expect(lines.slice(1, 4).map(({ error }) => error?.code)).toEqual(tries.map(() => "REFUSED_RIGHT"));
   expect(lines[4]).toMatchObject({ agent: lines[0].agent, verified: true, outcome: "stopped" });
-  expect((await at.workspace.show(other.agent)).phase).toBe("running");
-  expect((await at.workspace.show(lines[0].agent)).parent).toBe(agent.agent);
+  expect((await at.workspace.runs.show(other.agent)).phase).toBe("running");
+  expect((await at.workspace.runs.show(lines[0].agent)).parent).toBe(agent.agent);
 });

@@ -61,7 +61,7 @@ it("doctor tells of a port in use and of a token that others can read", async ()
     other.once("error", () => resolve()); // In use already: as good.
     other.listen(4750, "127.0.0.1", () => resolve());
   });
-  workspace.httpToken();
+  workspace.http.token();
   expect(await checks()).toMatchObject({ port: "warning", token: "ok", unit: expect.stringMatching(/ok|warning/) });
   const token = join(workspace.root, "http-token");
   expect(existsSync(token) && statSync(token).mode & 0o777).toBe(0o600);

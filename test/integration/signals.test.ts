@@ -49,7 +49,7 @@ describe.each(SIGNALS)("%s to its group, twice", (signal) => {
       );
       const ended = once(child, "exit");
       await until(() => listens(child), 30_000, "it listens");
-      if (words[0] === "run") await until(async () => (await at.workspace.list()).length === 2);
+      if (words[0] === "run") await until(async () => (await at.workspace.runs.list()).length === 2);
       process.kill(-(child.pid as number), signal);
       try {
         process.kill(-(child.pid as number), signal);
@@ -59,7 +59,7 @@ describe.each(SIGNALS)("%s to its group, twice", (signal) => {
       expect(await ended).toEqual([128 + constants.signals[signal], null]);
       const mine = at.survivors(true).map(({ pid }) => String(pid));
       expect(processesOf(at.folder).filter((pid) => !mine.includes(pid))).toEqual([]);
-      const phases = (await at.workspace.list()).map(({ phase }) => phase);
+      const phases = (await at.workspace.runs.list()).map(({ phase }) => phase);
       expect(phases).toEqual(words[0] === "run" ? ["running", "running"] : ["running"]);
     },
   );

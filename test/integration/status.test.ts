@@ -10,15 +10,15 @@ it("midwatch alone tells who needs a person, most urgent first, with the next co
   expect((await midwatch(project, ["--json"])).code).toBe(3);
 
   const workspace = workspaceIn(project, { tier: "subreaper" });
-  const steady = await workspace.run({ argv: ["sleep", "60"], name: "steady" });
+  const steady = await workspace.runs.start({ argv: ["sleep", "60"], name: "steady" });
   expect((await midwatch(project, [])).stdout).toMatch(/^Nobody needs you\.\n1 running\./);
 
-  const lost = await workspace.run({ argv: ["sleep", "60"], name: "orphan" });
-  const failed = await workspace.run({ argv: ["sh", "-c", "echo broken >&2; exit 3"], name: "broken" });
-  const done = await workspace.run({ argv: ["true"], name: "fine" });
-  await workspace.wait([failed.agent, done.agent], { timeoutMs: patient(20_000) });
+  const lost = await workspace.runs.start({ argv: ["sleep", "60"], name: "orphan" });
+  const failed = await workspace.runs.start({ argv: ["sh", "-c", "echo broken >&2; exit 3"], name: "broken" });
+  const done = await workspace.runs.start({ argv: ["true"], name: "fine" });
+  await workspace.runs.wait([failed.agent, done.agent], { timeoutMs: patient(20_000) });
   process.kill(lost.keeper_pid as number, "SIGKILL");
-  await until(async () => (await workspace.show(lost.agent)).phase === "lost");
+  await until(async () => (await workspace.runs.show(lost.agent)).phase === "lost");
 
   const said = JSON.parse((await midwatch(project, ["--json"])).stdout);
   expect(said.needs.map(({ agent, need, next }: Record<string, string>) => ({ agent, need, next }))).toEqual([

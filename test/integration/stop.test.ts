@@ -13,7 +13,7 @@ const READY = "echo ready; while :; do sleep 0.05; done";
 async function stopped(at: Lab, script: string, graceMs: number): Promise<{ report: Report; log: string }> {
   const record = await at.sh(script);
   await until(() => text(record.log).includes("ready"));
-  const [report] = await at.workspace.stop([record.agent], { graceMs });
+  const [report] = await at.workspace.runs.stop([record.agent], { graceMs });
   return { report: report as Report, log: (await at.raw(record.agent)).toString() };
 }
 
@@ -92,7 +92,7 @@ describe("exits", () => {
   ])("%s is told as it was", async (_, script, exit) => {
     const at = lab();
     const { agent } = await at.sh(script);
-    const [over] = await at.workspace.wait([agent], { timeoutMs: patient(10_000) });
+    const [over] = await at.workspace.runs.wait([agent], { timeoutMs: patient(10_000) });
     expect(over).toMatchObject({ phase: "drained", exit, outcome: exit.code === 0 ? "completed" : "failed" });
   });
 
@@ -128,10 +128,10 @@ describe("exits", () => {
     expect(fact).toMatchObject({ verified: true, left: [] });
     expect(fact.processes.map(({ pid }) => pid)).toEqual(expect.arrayContaining(left.map(({ pid }) => pid)));
     expect(fact.removed.map(({ path }) => path)).toContain(prompt);
-    const over = await at.workspace.show(record.agent);
+    const over = await at.workspace.runs.show(record.agent);
     expect(over).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 7 } });
     // Asked to stop it, one gets the same report of files as after a stop.
-    const [report] = await at.workspace.stop([record.agent]);
+    const [report] = await at.workspace.runs.stop([record.agent]);
     expect(report).toMatchObject({ already_stopped: true, verified: true, exit: { code: 7 } });
     expect(report?.files.find(({ path }) => path === prompt)).toMatchObject({ action: "deleted", bytes: 12 });
   });
@@ -140,13 +140,13 @@ describe("exits", () => {
 describe("files", () => {
   it("R-002.1, R-002.10, R-004.11, R-004.16: AGENT_REGISTRY.json has the five paths of each running agent, its processes and its files' facts", async () => {
     const at = lab();
-    const { task } = at.workspace.task("several");
+    const { task } = at.workspace.runs.makeTask("several");
     const script = "echo hello; exec sleep 300";
-    const run = () => at.workspace.run({ argv: ["sh", "-c", script], task: task, prompt: "p" });
+    const run = () => at.workspace.runs.start({ argv: ["sh", "-c", script], task: task, prompt: "p" });
     const records = await Promise.all([run(), run(), run()]);
     const [first] = records;
-    const ends = await at.workspace.run({ argv: ["true"], task });
-    await at.workspace.wait([ends.agent]);
+    const ends = await at.workspace.runs.start({ argv: ["true"], task });
+    await at.workspace.runs.wait([ends.agent]);
     const view = JSON.parse(text(join(at.root, task, "AGENT_REGISTRY.json")));
     expect(view.task).toBe(task);
     expect(Math.abs(Date.now() - Date.parse(view.as_of))).toBeLessThan(patient(20_000));
@@ -165,7 +165,7 @@ describe("files", () => {
     const gone = view.agents.find(({ id }: { id: string }) => id === ends.agent);
     expect(gone).toMatchObject({ status: "drained", outcome: "completed", exit: { code: 0 } });
     await until(() => text(first.log) !== "");
-    const { files } = await at.workspace.show(first.agent);
+    const { files } = await at.workspace.runs.show(first.agent);
     expect(files.find(({ kind }) => kind === "log")).toMatchObject({ bytes: 6, created_at: expect.any(String) });
   });
 
@@ -175,19 +175,19 @@ describe("files", () => {
     const go = join(at.folder, "go");
     const scripts = ["exec sleep 300", "exec sleep 300", `until [ -e "${go}" ]; do sleep 0.02; done`];
     const [a, b, c] = await Promise.all(
-      scripts.map((script) => at.workspace.run({ argv: ["sh", "-c", script], prompt: `secret ${script}` })),
+      scripts.map((script) => at.workspace.runs.start({ argv: ["sh", "-c", script], prompt: `secret ${script}` })),
     );
     expect(prompts()).toHaveLength(3);
     for (const path of prompts()) expect(statSync(join(at.root, path)).mode & 0o777).toBe(0o600);
     closeSync(openSync(go, "w"));
-    await at.workspace.wait([c?.agent]);
+    await at.workspace.runs.wait([c?.agent]);
     expect(prompts()).toHaveLength(2);
-    await at.workspace.stop([a?.agent], { graceMs: 0 });
+    await at.workspace.runs.stop([a?.agent], { graceMs: 0 });
     expect(prompts()).toEqual([expect.stringContaining(b?.agent ?? "")]);
-    await at.workspace.stop([b?.agent], { graceMs: 0 });
+    await at.workspace.runs.stop([b?.agent], { graceMs: 0 });
     expect(prompts()).toEqual([]);
-    await at.workspace.restart(c?.agent);
-    await at.workspace.wait([c?.agent]);
+    await at.workspace.runs.restart(c?.agent);
+    await at.workspace.runs.wait([c?.agent]);
     expect(prompts()).toEqual([]);
   });
 
@@ -222,7 +222,11 @@ describe("files", () => {
     });
     expect(at.fact<CleanupFact>(record, "cleanup.json")?.files).toEqual(report.files);
     expect(at.fact<DoneFact>(record, "done.json")?.processes).toEqual(report.processes);
-    expect(await at.workspace.show(record.agent)).toMatchObject({ phase: "drained", outcome: "stopped", bytes: 6 });
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({
+      phase: "drained",
+      outcome: "stopped",
+      bytes: 6,
+    });
   });
 
   it("R-002.5, R-002.19, R-004.8, R-004.18: a file that a stranger has open for writing is not deleted; the rest is, and it can be listed later", async () => {
@@ -231,7 +235,7 @@ describe("files", () => {
     await until(() => text(record.log) !== "");
     const stranger = openSync(record.log, "a");
     const purge = async (): Promise<Report> =>
-      (await at.workspace.stop([record.agent], { graceMs: 0, purge: true }))[0] as Report;
+      (await at.workspace.runs.stop([record.agent], { graceMs: 0, purge: true }))[0] as Report;
     try {
       const report = await purge();
       expect(report).toMatchObject({ verified: true, outcome: "stopped" });
@@ -254,9 +258,9 @@ describe("files", () => {
   it("R-002.6, R-002.7: files that are gone already are no failure, and an agent without any can be stopped", async () => {
     const at = lab();
     const record = await at.sh("exec sleep 300");
-    for (const { path, kind } of (await at.workspace.show(record.agent)).files)
+    for (const { path, kind } of (await at.workspace.runs.show(record.agent)).files)
       if (kind !== "run") rmSync(path, { force: true });
-    const [report] = await at.workspace.stop([record.agent], { graceMs: 0, purge: true });
+    const [report] = await at.workspace.runs.stop([record.agent], { graceMs: 0, purge: true });
     expect(report).toMatchObject({ verified: true, outcome: "stopped", left: [] });
     expect(report?.files.filter(({ error }) => error !== null)).toEqual([]);
     expect(at.survivors()).toEqual([]);
@@ -265,7 +269,7 @@ describe("files", () => {
   it("R-004.6: a stop of an agent that has ended does nothing twice and says so", async () => {
     const at = lab();
     const record = await at.sh("exec sleep 300");
-    const [first] = await at.workspace.stop([record.agent], { graceMs: 0 });
+    const [first] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
     const audit = ["stop.json", "done.json", "cleanup.json"].map((name) => text(join(at.runDir(record), name)));
     const { code, stdout } = await at.cli("stop", "--json", record.agent);
     expect([code, JSON.parse(stdout)]).toEqual([0, { ...first, already_stopped: true, took_ms: 0 }]);
@@ -291,7 +295,7 @@ it("R-004.10: the grace time is configured by flag, variable or file", async () 
   const record = await at.sh(`trap "" INT TERM; ${READY}`);
   await until(() => text(record.log) !== "");
   const workspace = at.open({ config: {}, env: { ...process.env, CLEANUP_GRACE_PERIOD: "0.3" } });
-  const [report] = await workspace.stop([record.agent]);
+  const [report] = await workspace.runs.stop([record.agent]);
   expect(report?.verified).toBe(true);
   expect(report?.took_ms).toBeGreaterThanOrEqual(290);
   expect(JSON.parse(readFileSync(join(at.runDir(record), "stop.json"), "utf8")).grace_ms).toBe(300);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { SyncStatus } from "../../src/fleet.ts";
+import type { SyncStatus } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { fileOf } from "../support/journal.ts";
@@ -155,9 +155,9 @@ it("R-003.15: `midwatch up` syncs when a remote is set, and `health` tells how i
     JSON.stringify({ sync_remote: "origin", sync_every: "200ms" }),
   );
   const up = at.node(CLI, "up", "--no-http", "--workspace", at.root, "--leader-ttl", "1s");
-  const health = (): ReturnType<Lab["workspace"]["health"]> => at.workspace.health();
+  const health = (): ReturnType<Lab["workspace"]["up"]["health"]> => at.workspace.up.health();
   await until(async () => (await health()).sync?.state === "ok", 40_000);
-  await at.workspace.event({ interaction: 1, actor: "A", type: "question", content: "from up" });
+  await at.workspace.journal.append({ interaction: 1, actor: "A", type: "question", content: "from up" });
   const pushed = (): string => {
     const [path = ""] = gitIn(remote, "ls-tree", "--name-only", "midwatch-journal", "events/").split("\n");
     return path === "" ? "" : gitIn(remote, "show", `midwatch-journal:${path}`);

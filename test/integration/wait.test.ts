@@ -25,7 +25,7 @@ it("wait --any returns with the first that ended, and only with what has ended",
   const go = join(at.folder, "go");
   const slow = await at.sh("exec sleep 300");
   const quick = await at.sh(`until [ -e "${go}" ]; do sleep 0.02; done`);
-  const waiting = at.workspace.wait([slow.agent, quick.agent], { any: true, timeoutMs: patient(20_000) });
+  const waiting = at.workspace.runs.wait([slow.agent, quick.agent], { any: true, timeoutMs: patient(20_000) });
   closeSync(openSync(go, "w"));
   expect((await waiting).map(({ agent, outcome }) => [agent, outcome])).toEqual([[quick.agent, "completed"]]);
 });
@@ -38,7 +38,7 @@ it("wait --timeout gives what there is, with exit code 1, and ends nothing", asy
   expect([code, records(stdout)[0]?.phase]).toEqual([1, "running"]);
   expect(performance.now() - begun).toBeGreaterThanOrEqual(300);
   const ending = new AbortController();
-  const waiting = at.workspace.wait([agent], { signal: ending.signal });
+  const waiting = at.workspace.runs.wait([agent], { signal: ending.signal });
   ending.abort();
   expect(await waiting).toMatchObject([{ phase: "running" }]);
   expect(at.survivors()).toHaveLength(1);

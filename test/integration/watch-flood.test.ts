@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { AgentSummary, RunRecord } from "../../src/fleet.ts";
+import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
 import { lab } from "../support/lab.ts";
 import { speaker } from "../support/speaker.ts";
 import { until } from "../support/workspace.ts";
@@ -38,11 +38,11 @@ it("R-001.13, R-001.25: a flood is said, read within its budget a round and to i
   const made = lab();
   const start = (name: string, lines: readonly object[], then: string): Promise<RunRecord> => {
     const env = { ...speaker(join(made.folder, name), lines, then), HOME: made.folder };
-    return made.open({ env }).run({ driver: "claude", prompt: "Mend it" });
+    return made.open({ env }).runs.start({ driver: "claude", prompt: "Mend it" });
   };
   const flood = await start("flood", [INIT], FLOOD);
   const looping = await start("looping", [INIT, ...Array.from({ length: 8 }, (_, n) => same(n)).flat()], "sleep 60");
-  const watcher = made.workspace.watcher();
+  const watcher = made.workspace.verdicts.rounds();
   const said = new Map<string, AgentSummary[]>([flood, looping].map(({ agent }) => [agent, []]));
   const of = ({ agent }: RunRecord): AgentSummary[] => said.get(agent) ?? [];
   await until(async () => {

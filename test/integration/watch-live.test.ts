@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AgentSummary, RunRecord, Workspace } from "../../src/fleet.ts";
+import type { AgentSummary, RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { type CliOptions, type CliTrial, startCli, WORKS } from "../support/cli-trial.ts";
 import { lab } from "../support/lab.ts";
 import type { Fault } from "../support/model-api/scenario.ts";
@@ -24,7 +24,7 @@ const ASKS = { type: "control_request", request_id: "1", request: { subtype: "ca
 
 /** A watcher, and what it says of an agent so many seconds from now. */
 function ahead(workspace: Workspace) {
-  const watcher = workspace.watcher();
+  const watcher = workspace.verdicts.rounds();
   return {
     watcher,
     async at(seconds: number): Promise<(run: RunRecord) => AgentSummary> {
@@ -41,7 +41,7 @@ it(
     const start = (name: string, lines: readonly object[], then: string): Promise<RunRecord> =>
       made
         .open({ env: speaker(join(made.folder, name), lines, then) })
-        .run({ driver: "claude", prompt: "Mend the parser" });
+        .runs.start({ driver: "claude", prompt: "Mend the parser" });
     const [hung, mute, asking, busy, talking] = await Promise.all([
       start("hung", [INIT], "exec sleep 60"),
       start("mute", [], "exec sleep 60"),
@@ -140,7 +140,7 @@ describe("Claude Code, the real one", () => {
       await Promise.all(
         cases.map(async ({ cause, resets_at, faults }) => {
           const { lab: at, record } = await begin(faults);
-          const watcher = at.workspace.watcher();
+          const watcher = at.workspace.verdicts.rounds();
           const said: AgentSummary[] = [];
           await until(async () => {
             said.push(...(await watcher.round()).summaries);

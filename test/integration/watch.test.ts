@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type ConfigInput, loadConfig } from "../../src/core/config/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
-import { type AgentSummary, type JournalEvent, Workspace } from "../../src/fleet.ts";
+import { Verdicts } from "../../src/fleet/verdicts.ts";
+import type { AgentSummary, JournalEvent } from "../../src/fleet/workspace.ts";
 import { speaker } from "../support/speaker.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 
@@ -53,21 +54,21 @@ const LOOP = [init, ...Array.from({ length: 8 }, (_, n) => step(n, "Error: parse
 
 async function verdicts(made: Lab): Promise<JournalEvent[]> {
   const found: JournalEvent[] = [];
-  for await (const { event } of made.workspace.events({ type: "verdict.changed" })) found.push(event);
+  for await (const { event } of made.workspace.journal.events({ type: "verdict.changed" })) found.push(event);
   return found;
 }
 
 it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, [...LOOP, { type: "text", note: SECRET }]) });
-  const task = workspace.task("Fix the parser so that npm test passes again");
-  const run = await workspace.run({
+  const task = workspace.runs.makeTask("Fix the parser so that npm test passes again");
+  const run = await workspace.runs.start({
     driver: "claude",
     task: task.task,
     role: "fixer",
     prompt: `Mend it with ${SECRET}`,
   });
-  const watcher = workspace.watcher();
+  const watcher = workspace.verdicts.rounds();
   await until(async () => (await watcher.round()).summaries[0]?.on_track_status === "blocked");
   const folder = join(made.root, task.task, "summaries", run.agent);
   const summary = JSON.parse(readFileSync(join(folder, "latest_summary.json"), "utf8")) as AgentSummary;
@@ -93,17 +94,17 @@ it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the l
 
   // Told once, however often it is looked at and by whom.
   await watcher.round();
-  await made.open().watcher().round();
+  await made.open().verdicts.rounds().round();
   const [event, ...more] = await verdicts(made);
   expect(more).toEqual([]);
   expect(event).toMatchObject({ id: summary.id, agent: run.agent, data: { run: 1, verdict: "blocked" } });
   expect(readFileSync(join(folder, "summary_history.jsonl"), "utf8").trim().split("\n").length).toBeLessThanOrEqual(2);
-  expect((await workspace.list())[0]?.verdict).toBe("blocked");
+  expect((await workspace.runs.list())[0]?.verdict).toBe("blocked");
 
   // The registry is an index of it.
   for (const suffix of ["", "-wal", "-shm"]) rmSync(join(made.root, `midwatch.db${suffix}`), { force: true });
   using later = made.open();
-  expect((await later.show(run.agent)).verdict).toBe("blocked");
+  expect((await later.runs.show(run.agent)).verdict).toBe("blocked");
 });
 
 it("R-001.25: what cannot be read of one agent does not touch the others", async () => {
@@ -114,7 +115,7 @@ it("R-001.25: what cannot be read of one agent does not touch the others", async
   const fact = JSON.parse(readFileSync(intent, "utf8")) as object;
   rmSync(intent);
   appendFileSync(intent, JSON.stringify({ ...fact, driver: "gone" }));
-  const { summaries, failed } = await made.workspace.watcher().round();
+  const { summaries, failed } = await made.workspace.verdicts.rounds().round();
   expect(failed.map(({ agent }) => agent)).toEqual([bad.agent]);
   expect(summaries.map(({ instance_id }) => instance_id)).toEqual([good.agent]);
 });
@@ -123,16 +124,18 @@ it("R-001.28: an agent's place is dropped when it has ended and was read, and wi
   const made = lab();
   const go = join(made.folder, "go");
   const one = await made.sh(`echo a; echo b; until [ -e "${go}" ]; do sleep 0.02; done; printf c`);
-  const watcher = made.workspace.watcher();
-  await until(async () => (await watcher.round()).summaries.length > 0 && made.workspace.positions.all().length > 0);
+  const watcher = made.workspace.verdicts.rounds();
+  await until(
+    async () => (await watcher.round()).summaries.length > 0 && made.workspace.verdicts.positions.all().length > 0,
+  );
   appendFileSync(go, "");
-  await made.workspace.wait([one.agent]);
+  await made.workspace.runs.wait([one.agent]);
   await watcher.round();
-  expect(made.workspace.positions.all()).toEqual([]);
-  const [summary] = made.workspace.positions.summaries();
+  expect(made.workspace.verdicts.positions.all()).toEqual([]);
+  const [summary] = made.workspace.verdicts.positions.summaries();
   expect(summary).toMatchObject({ final: true, position: { line: 3, offset: 5 } });
-  await made.workspace.prune({ olderMs: 0 });
-  expect(made.workspace.positions.summaries()).toEqual([]);
+  await made.workspace.files.prune({ olderMs: 0 });
+  expect(made.workspace.verdicts.positions.summaries()).toEqual([]);
   expect(existsSync(join(made.root, one.task, "summaries"))).toBe(false);
 });
 
@@ -140,17 +143,17 @@ it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, re
   const made = lab();
   const path = join(made.folder, "app.log");
   appendFileSync(path, "one\ntwo\n");
-  const { positions } = made.workspace;
-  const batch = made.workspace.readFile("reader-1", path);
+  const { positions } = made.workspace.verdicts;
+  const batch = made.workspace.verdicts.readFile("reader-1", path);
   expect(batch.lines).toEqual(["one", "two"]);
   batch.commit();
   const [row] = positions.all();
   expect(row).toMatchObject({ agent: "reader-1", log: path, offset: 8, line: 2 });
   expect(Object.keys(row ?? {})).toEqual(expect.arrayContaining(["checksum", "updated_at", "generation", "file"]));
-  expect(made.open().readFile("reader-1", path).lines).toEqual([]);
+  expect(made.open().verdicts.readFile("reader-1", path).lines).toEqual([]);
   positions.reset(batch.cursor.agent, path);
   expect(positions.get(batch.cursor.agent, path)).toBeUndefined();
-  expect(made.workspace.readFile("reader-1", path).lines).toEqual(["one", "two"]);
+  expect(made.workspace.verdicts.readFile("reader-1", path).lines).toEqual(["one", "two"]);
   positions.update([batch.cursor, { ...batch.cursor, log: `${path}.2` }]);
   positions.remove(batch.cursor.agent, path);
   expect(positions.all()).toHaveLength(1);
@@ -161,12 +164,12 @@ it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, re
 it("R-001.10: without its database the watch begins anew and comes to the same", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP) });
-  await workspace.run({ driver: "claude", prompt: "parser" });
-  await until(async () => (await workspace.watcher().round()).summaries[0]?.on_track_status === "blocked");
-  const [before] = workspace.positions.all();
+  await workspace.runs.start({ driver: "claude", prompt: "parser" });
+  await until(async () => (await workspace.verdicts.rounds().round()).summaries[0]?.on_track_status === "blocked");
+  const [before] = workspace.verdicts.positions.all();
   rmSync(join(made.root, "midwatch.db"));
-  await made.open().watcher().round();
-  const [after] = made.open().positions.all();
+  await made.open().verdicts.rounds().round();
+  const [after] = made.open().verdicts.positions.all();
   expect({ ...after, updated_at: "" }).toEqual({ ...before, updated_at: "" });
   expect(await verdicts(made)).toHaveLength(1);
 });
@@ -174,9 +177,9 @@ it("R-001.10: without its database the watch begins anew and comes to the same",
 it("R-001.9: a watcher knows where it is: it reads no line again when the places are gone", async () => {
   const made = lab();
   await made.sh("echo a; echo b; sleep 60");
-  const watcher = made.workspace.watcher();
+  const watcher = made.workspace.verdicts.rounds();
   await until(async () => (await watcher.round()).summaries[0]?.position.line === 2);
-  made.workspace.positions.clear();
+  made.workspace.verdicts.positions.clear();
   expect((await watcher.round()).lines).toBe(0);
 });
 
@@ -186,14 +189,14 @@ it.each([
 ] as const)("a task that asks for %s gets it when its agent is blocked for sure", async (policy, outcome) => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP, "exec sleep 60") });
-  const task = workspace.task("Fix the parser", { on_verdict: policy });
-  const run = await workspace.run({ driver: "claude", task: task.task, prompt: "Mend it" });
-  const watcher = workspace.watcher();
+  const task = workspace.runs.makeTask("Fix the parser", { on_verdict: policy });
+  const run = await workspace.runs.start({ driver: "claude", task: task.task, prompt: "Mend it" });
+  const watcher = workspace.verdicts.rounds();
   await until(async () => {
     await watcher.round();
-    return (await workspace.show(run.agent)).outcome !== null;
+    return (await workspace.runs.show(run.agent)).outcome !== null;
   });
-  expect((await workspace.show(run.agent)).outcome).toBe(outcome);
+  expect((await workspace.runs.show(run.agent)).outcome).toBe(outcome);
 });
 
 it("thresholds of midwatch.config.json decide, and a wrong name is refused at the door", async () => {
@@ -201,8 +204,8 @@ it("thresholds of midwatch.config.json decide, and a wrong name is refused at th
   const file = join(made.folder, "midwatch.config.json");
   writeFileSync(file, JSON.stringify({ rules: { error_streak: { watch: 1, alert: 2 } } }));
   const workspace = made.open({ env: speaker(made.folder, LOOP.slice(0, 5)) });
-  await workspace.run({ driver: "claude", prompt: "Mend the parser" });
-  await until(async () => (await workspace.watcher().round()).summaries[0]?.cause === "error_streak");
+  await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
+  await until(async () => (await workspace.verdicts.rounds().round()).summaries[0]?.cause === "error_streak");
   writeFileSync(file, JSON.stringify({ rules: { error_streek: { alert: 2 } } }));
   const { code, stderr } = await made.cli("ls");
   expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean error_streak?")]);
@@ -212,15 +215,15 @@ it("thresholds of midwatch.config.json decide, and a wrong name is refused at th
 it("by default the watch only tells", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP) });
-  const run = await workspace.run({ driver: "claude", prompt: "Mend the parser" });
-  await until(async () => (await workspace.watcher().round()).summaries[0]?.on_track_status === "blocked");
-  expect((await workspace.show(run.agent)).phase).toBe("running");
+  const run = await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
+  await until(async () => (await workspace.verdicts.rounds().round()).summaries[0]?.on_track_status === "blocked");
+  expect((await workspace.runs.show(run.agent)).phase).toBe("running");
 });
 
 it("the commands watch --once, summary, cost and ls say it", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP) });
-  const { agent, log } = await workspace.run({ driver: "claude", prompt: "Mend the parser" });
+  const { agent, log } = await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
   await until(() => readFileSync(log, "utf8").split("\n").length > LOOP.length);
   const once = await made.cli("watch", "--once", "--json");
   expect(JSON.parse(once.stdout)).toMatchObject({ instance_id: agent, on_track_status: "blocked" });
@@ -241,10 +244,10 @@ it("the commands watch --once, summary, cost and ls say it", async () => {
 it("R-001.14: the last lines can be read, whatever was read before", async () => {
   const made = lab();
   const { agent } = await made.sh("seq 1 50");
-  await made.workspace.wait([agent]);
-  await made.workspace.watcher().round();
+  await made.workspace.runs.wait([agent]);
+  await made.workspace.verdicts.rounds().round();
   const last: unknown[] = [];
-  for await (const { data } of made.workspace.logRecords(agent, { lines: 3 })) last.push(data);
+  for await (const { data } of made.workspace.logs.records(agent, { lines: 3 })) last.push(data);
   expect(last).toEqual([48, 49, 50]);
 });
 
@@ -254,9 +257,9 @@ it("R-001.4: the defaults are in the list of the configuration", () => {
 });
 
 it("R-001.18, R-001.27: a small interface, and nothing from outside below it", () => {
-  for (const name of ["watch", "watcher", "summary", "summaries", "readFile", "cost"] as const)
-    expect(Workspace.prototype[name]).toBeTypeOf("function");
-  const folder = supportFile("../../src/monitor");
+  for (const name of ["follow", "rounds", "of", "all", "readFile", "cost"] as const)
+    expect(Verdicts.prototype[name]).toBeTypeOf("function");
+  const folder = supportFile("../../src/judge");
   const imports = globSync("*.ts", { cwd: folder })
     .filter((file) => !file.endsWith(".test.ts"))
     .flatMap((file) =>
@@ -270,7 +273,7 @@ it("sees an agent that begins while it watches, without waiting for its next loo
   const ending = new AbortController();
   const seen: string[] = [];
   const watching = (async () => {
-    for await (const { instance_id: agent } of at.open().watch(ending.signal)) seen.push(agent);
+    for await (const { instance_id: agent } of at.open().verdicts.follow(ending.signal)) seen.push(agent);
   })();
   const first = await at.sh("echo one; exec sleep 60");
   await until(() => seen.includes(first.agent), 20_000);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Report, ShowRecord } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
@@ -23,8 +23,8 @@ function labInRepository(files: Record<string, string> = {}, config = {}): Lab {
 }
 
 async function runDone(at: Lab, script: string, more: object = {}): Promise<ShowRecord> {
-  const { agent } = await at.workspace.run({ argv: ["sh", "-c", script], worktree: true, ...more });
-  const [shown] = await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
+  const { agent } = await at.workspace.runs.start({ argv: ["sh", "-c", script], worktree: true, ...more });
+  const [shown] = await at.workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
   if (shown === undefined) throw new Error("not there");
   return shown;
 }
@@ -34,7 +34,7 @@ const trees = (at: Lab): number =>
   gitIn(at.folder, "worktree", "list", "--porcelain").match(/^worktree /gm)?.length ?? 0;
 
 async function purge(at: Lab, agent: string, rescue = false): Promise<Report> {
-  const [report] = await at.workspace.stop([agent], { purge: true, rescue });
+  const [report] = await at.workspace.runs.stop([agent], { purge: true, rescue });
   if (report === undefined) throw new Error("no report");
   return report;
 }
@@ -57,7 +57,7 @@ it("an agent works in a worktree of its own, in the same folder of it, from the 
   expect(started.code).toBe(0);
   expect(started.stderr).toContain("1 uncommitted changes");
   const record = json<RunRecord>(started.stdout);
-  await at.workspace.wait([record.agent], { timeoutMs: patient(20_000) });
+  await at.workspace.runs.wait([record.agent], { timeoutMs: patient(20_000) });
   const path = join(at.root, "worktrees", record.agent);
   expect((await at.raw(record.agent)).toString()).toBe(`${path}/sub\none\n`);
   const intent = at.intent(record);
@@ -95,7 +95,7 @@ it("diff shows commits and uncommitted work, untracked files too, and changes no
   expect(stat.stdout).toContain("sub/b.txt → c.txt");
   expect(gitIn(path, "status", "--porcelain")).toBe(before);
   expect(gitIn(at.folder, "count-objects")).toBe(objects);
-  expect((await at.workspace.show(agent)).worktree).toMatchObject({ dirty: true, commits: 1 });
+  expect((await at.workspace.runs.show(agent)).worktree).toMatchObject({ dirty: true, commits: 1 });
 });
 
 it("diff without a worktree, and a worktree where there can be none, are told apart from other errors", async () => {
@@ -179,7 +179,9 @@ it("worktree_copy and worktree_setup prepare it; neither leaves the project nor 
     if (path === "link/secret") symlinkSync(outside, join(at.folder, "link"));
     if (path === "flat") symlinkSync(join(outside, "secret"), join(at.folder, "flat"));
     using workspace = at.open({ config: { worktree_copy: path } });
-    await expect(workspace.run({ argv: ["true"], worktree: true })).rejects.toMatchObject({ code: "UNSAFE_PATH" });
+    await expect(workspace.runs.start({ argv: ["true"], worktree: true })).rejects.toMatchObject({
+      code: "UNSAFE_PATH",
+    });
   }
   expect(trees(at)).toBe(1);
   expect(branches(at)).toEqual(["main"]);
@@ -196,17 +198,17 @@ it("a setup that fails refuses the start with its last lines, and nothing is lef
   expect(stderr).not.toContain("hunter2");
   const log = /in (\S+setup\.log)/.exec(stderr)?.[1] ?? "";
   expect(readFileSync(log, "utf8")).toContain("bad luck\n");
-  expect(await at.workspace.list({ all: true })).toEqual([]);
+  expect(await at.workspace.runs.list({ all: true })).toEqual([]);
   expect([trees(at), branches(at)]).toEqual([1, ["main"]]);
 });
 
 it("a launch that fails takes its worktree back", async () => {
   const at = labInRepository();
   writeFileSync(join(at.folder, "only-here"), "#!/bin/sh\n", { mode: 0o755 });
-  const record = await at.workspace.run({ argv: ["./only-here"], worktree: true });
+  const record = await at.workspace.runs.start({ argv: ["./only-here"], worktree: true });
   expect(record.phase).toBe("launch_failed");
   expect([trees(at), branches(at)]).toEqual([1, ["main"]]);
-  await expect(at.workspace.restart(record.agent)).rejects.toMatchObject({ code: "NOT_FOUND_WORKTREE" });
+  await expect(at.workspace.runs.restart(record.agent)).rejects.toMatchObject({ code: "NOT_FOUND_WORKTREE" });
 });
 
 it("a launcher that dies over a long setup: the worktree is taken back when the launch is given up", async () => {
@@ -227,28 +229,28 @@ it("a launcher that dies over a long setup: the worktree is taken back when the 
   process.kill(setup, "SIGKILL");
   await lookLater(at);
   expect([trees(at), branches(at)]).toEqual([1, ["main"]]);
-  expect(await at.workspace.list({ all: true })).toEqual([]);
+  expect(await at.workspace.runs.list({ all: true })).toEqual([]);
 });
 
 it("a launch is not given up while its setup goes on, however long", async () => {
   const at = labInRepository();
   put(at.folder, "midwatch.config.json", JSON.stringify({ worktree_setup: "sleep 12" }));
   const running = at.cli("run", "--json", "--worktree", "--", "echo", "there");
-  const looked = setInterval(() => void at.workspace.list().catch(() => undefined), 500);
+  const looked = setInterval(() => void at.workspace.runs.list().catch(() => undefined), 500);
   const { code, stdout } = await running.finally(() => clearInterval(looked));
   expect(code).toBe(0);
   const { agent } = json<{ agent: string }>(stdout);
-  await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
+  await at.workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
   expect((await at.raw(agent)).toString()).toBe("there\n");
 });
 
 it("restart goes on in the same worktree", async () => {
   const at = labInRepository();
   const { agent, worktree } = await runDone(at, "echo run >> mine; cat mine");
-  await at.workspace.restart(agent);
-  await at.workspace.wait([agent], { timeoutMs: patient(20_000) });
+  await at.workspace.runs.restart(agent);
+  await at.workspace.runs.wait([agent], { timeoutMs: patient(20_000) });
   expect((await at.raw(agent)).toString()).toBe("run\nrun\n");
-  expect((await at.workspace.show(agent)).worktree?.path).toBe(worktree?.path);
+  expect((await at.workspace.runs.show(agent)).worktree?.path).toBe(worktree?.path);
 });
 
 it("purge removes a worktree without work of its own, and its branch", async () => {
@@ -333,12 +335,12 @@ it("rescue of a worktree that holds another repository saves the rest and keeps 
 it("a worktree in which something still works is kept", async () => {
   const at = labInRepository();
   const { agent, worktree } = await runDone(at, "true");
-  const child = await at.workspace.run({ argv: ["sleep", "300"], cwd: worktree?.path });
+  const child = await at.workspace.runs.start({ argv: ["sleep", "300"], cwd: worktree?.path });
   expect((await purge(at, agent)).worktree).toMatchObject({
     action: "kept",
     why: expect.stringContaining("works in it"),
   });
-  await at.workspace.stop([child.agent], { graceMs: 0 });
+  await at.workspace.runs.stop([child.agent], { graceMs: 0 });
   expect((await purge(at, agent)).worktree).toMatchObject({ action: "removed" });
 });
 
@@ -353,7 +355,7 @@ it("a fact that names another place is not believed: purge takes nothing but the
   const sha256 = createHash("sha256").update("x").digest("hex");
   const copied = [{ path: "../../precious", sha256 }];
   writeFileSync(file, JSON.stringify({ ...fact, path: other.worktree?.path, copied }));
-  expect((await at.workspace.show(agent)).worktree?.path).toBe(worktree?.path);
+  expect((await at.workspace.runs.show(agent)).worktree?.path).toBe(worktree?.path);
   expect((await purge(at, agent)).worktree).toMatchObject({ path: worktree?.path, action: "removed" });
   expect([existsSync(precious), existsSync(other.worktree?.path ?? "")]).toEqual([true, true]);
 });

@@ -58,7 +58,7 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
     // Any moment of its life, those of the launch included: the CLI needs some 300 ms to get there.
     if (next() < 0.7) await launched;
     await sleep(next() < 0.5 ? 200 + next() * 250 : 0);
-    const found = (await lab.workspace.list())[0];
+    const found = (await lab.workspace.runs.list())[0];
     if (found && found.phase !== "intended") {
       above.push(lab.node(CLI, "logs", "-f", "--workspace", lab.root, found.agent));
       above.push(lab.node(CLI, "ls", "--workspace", lab.root));
@@ -70,18 +70,18 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
     await launched;
     await sleep(next() * 300);
   }
-  const [agent] = await lab.open().list({ all: true });
+  const [agent] = await lab.open().runs.list({ all: true });
   if (agent === undefined) {
     if (existsSync(side)) say("an agent printed and no row tells of it");
     return { what: "never started", bytes: 0 };
   }
   if (victim === "agent") {
-    const { pid } = (await lab.workspace.show(agent.agent)).runs[0] ?? {};
+    const { pid } = (await lab.workspace.runs.show(agent.agent)).runs[0] ?? {};
     if (pid) kill(pid);
   }
   const [over] = await lab
     .open()
-    .wait([agent.agent], { timeoutMs: patient(30_000) })
+    .runs.wait([agent.agent], { timeoutMs: patient(30_000) })
     .catch((error: MidwatchError) => {
       if (error.code !== "NOT_FOUND_AGENT") throw error;
       return []; // Killed before its intent was written: given up by the launch time-out, and nothing tells of it.

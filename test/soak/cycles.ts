@@ -1,7 +1,7 @@
 /** Agents started and ended, or started and stopped, over and over by one process: afterwards everything is as it was before. */
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
 import { Lab, until } from "../support/workspace.ts";
@@ -46,12 +46,12 @@ async function repeat(times: number, act: () => Promise<void>): Promise<void> {
 
 async function cycle(lab: Lab, workspace: Workspace, next: () => number, fail: (what: string) => void): Promise<void> {
   const stops = next() < 0.5;
-  const record = await workspace.run({ argv: ["sh", "-c", stops ? `${SCRIPT}; wait` : `${SCRIPT}; exit 3`] });
+  const record = await workspace.runs.start({ argv: ["sh", "-c", stops ? `${SCRIPT}; wait` : `${SCRIPT}; exit 3`] });
   if (stops) {
-    const [report] = await workspace.stop([record.agent], { graceMs: pick(next, [0, 0, 20]) });
+    const [report] = await workspace.runs.stop([record.agent], { graceMs: pick(next, [0, 0, 20]) });
     if (!report?.verified) fail(`${record.agent}: ${JSON.stringify(report)}`);
   } else {
-    const [shown] = await workspace.wait([record.agent], { timeoutMs: patient(60_000) });
+    const [shown] = await workspace.runs.wait([record.agent], { timeoutMs: patient(60_000) });
     if (shown?.phase !== "drained" || shown.exit.code !== 3) fail(`${record.agent}: ${JSON.stringify(shown)}`);
   }
   const { cgroup, tmpdir: folder } = lab.startFact(record);

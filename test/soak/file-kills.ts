@@ -29,7 +29,7 @@ export function fileKills(count: number, seed = 1): Promise<Report> {
     const files = KINDS.map((kind) => new WrittenFile(join(lab.folder, `${kind}.log`), kind, next));
     const paths = files.map(({ path }) => path);
     const cursorOf = ({ path }: WrittenFile): CursorRow | undefined =>
-      lab.workspace.positions.all().find(({ log }) => log === path);
+      lab.workspace.verdicts.positions.all().find(({ log }) => log === path);
     let reader: ChildProcess | undefined;
     try {
       for (const _ of rounds(count)) {

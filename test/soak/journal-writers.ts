@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openWorkspace } from "../../src/fleet.ts";
+import { openWorkspace } from "../../src/fleet/workspace.ts";
 import { readJournal } from "../support/journal.ts";
 import { random } from "../support/random.ts";
 import { supportFile } from "../support/workspace.ts";
@@ -34,7 +34,7 @@ export function journalWriters(count: number, seed = 1): Promise<Report> {
     const children = new Set<ChildProcess>();
     try {
       using workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, cwd: place });
-      workspace.initScripts();
+      workspace.journal.initScripts();
       const next = random(seed);
       const acknowledged = new Set<string>();
       let [kills, torn] = [0, 0];
@@ -113,7 +113,7 @@ export function journalWriters(count: number, seed = 1): Promise<Report> {
           fail(`line ${line} is a mixture: ${text.slice(0, 200)}`);
       }
       if (torn > kills) fail(`${torn} torn lines, but only ${kills} writers were killed`);
-      const report = await workspace.snapshot();
+      const report = await workspace.journal.snapshot();
       if (report.bad_lines !== bad.length)
         fail(`${report.bad_lines} bad lines in the snapshot, ${bad.length} in the journal`);
       Object.assign(figures, { events: stored.length, acknowledged: acknowledged.size, killed: kills, torn });

@@ -35,7 +35,7 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
   const seed = Math.floor(next() * 1e9);
   const side = join(lab.folder, "side");
   const argv = [process.execPath, supportFile("printer.ts"), String(seed), String(BYTES), "0", side, "500"];
-  const starting = lab.workspace.run({ argv }).catch(() => undefined); // A keeper that dies gives no answer.
+  const starting = lab.workspace.runs.start({ argv }).catch(() => undefined); // A keeper that dies gives no answer.
   let claim: ClaimFact | undefined;
   await until(() => {
     const path = globSync("TASK-*/runs/*/1/claim", { cwd: lab.root })[0];
@@ -47,10 +47,10 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
   if (claim && lives(claim)) process.kill(claim.pid, "SIGKILL");
   await until(() => claim && !lives(claim));
   await starting;
-  const [found] = await lab.open().list({ all: true });
+  const [found] = await lab.open().runs.list({ all: true });
   if (!found) throw new Error("no row");
   if (found.phase !== "lost") say(`${found.phase} ${found.outcome}`);
-  const [report] = await lab.open().stop([found.agent], { graceMs: 100 });
+  const [report] = await lab.open().runs.stop([found.agent], { graceMs: 100 });
   if (!report?.verified) say(`not verified: ${JSON.stringify(report)}`);
   if (report?.exit.code !== null) say(`an exit that nobody saw: ${JSON.stringify(report?.exit)}`);
   const survivors = lab.survivors();

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ListRecord } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { ended, Lab, supportFile } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 
@@ -35,17 +35,17 @@ export function manyProcesses(count: number, seed = 0): Promise<Report> {
       const ids = new Set(started.map(({ agent }) => agent));
       if (ids.size !== PROCESSES * count) fail(`${ids.size} ids for ${PROCESSES * count} runs`);
       using workspace = lab.open();
-      const list = await workspace.list({ all: true });
+      const list = await workspace.runs.list({ all: true });
       const missing = [...ids].filter((id) => !list.some(({ agent }) => agent === id));
       if (missing.length > 0) fail(`rows lost: ${missing.join(" ")}`);
       if (list.length !== ids.size) fail(`${list.length} rows for ${ids.size} agents`);
       for (const { agent, phase, outcome, exit } of list)
         if (phase !== "drained" || outcome !== "completed" || exit.code !== 0) fail(`${agent} is ${phase} ${outcome}`);
-      const tasks = workspace.tasks();
+      const tasks = workspace.runs.tasks();
       for (const suffix of ["", "-wal", "-shm"]) rmSync(join(lab.root, `midwatch.db${suffix}`), { force: true });
-      if (!isDeepStrictEqual(await workspace.list({ all: true }), list))
+      if (!isDeepStrictEqual(await workspace.runs.list({ all: true }), list))
         fail("ls differs after the database was deleted");
-      if (!isDeepStrictEqual(workspace.tasks(), tasks)) fail("tasks differ after the database was deleted");
+      if (!isDeepStrictEqual(workspace.runs.tasks(), tasks)) fail("tasks differ after the database was deleted");
     } finally {
       await lab.end();
     }

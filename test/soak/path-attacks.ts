@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MidwatchError } from "../../src/core/errors.ts";
-import type { RunRecord, Workspace } from "../../src/fleet.ts";
+import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { makeFifo } from "../support/fifo.ts";
 import { patient } from "../support/patience.ts";
 import { pick, random } from "../support/random.ts";
@@ -73,7 +73,7 @@ export function pathAttacks(count: number, seed = 1): Promise<Report> {
         reset(scene, operation === "restore" ? templates.archived : templates.plain);
         using workspace = lab.open();
         workspace.rebuild();
-        if (operation === "undo") await workspace.prune({ olderMs: 0 });
+        if (operation === "undo") await workspace.files.prune({ olderMs: 0 });
         const { name, swap } = attack(scene, next);
         if (swap !== undefined) await ask(swap);
         const begun = performance.now();
@@ -103,16 +103,16 @@ export function pathAttacks(count: number, seed = 1): Promise<Report> {
 /** One agent that has ended, with every file that an agent can have; copies of it are attacked. */
 async function prepare(lab: Lab): Promise<{ scene: Scene; templates: { plain: string; archived: string } }> {
   const argv = ["sh", "-c", "seq 1 3000; echo oops >&2"];
-  const record = await lab.workspace.run({ argv, prompt: "p" });
-  await lab.workspace.wait([record.agent]);
-  lab.workspace.progress(record.agent, "completed", "done");
+  const record = await lab.workspace.runs.start({ argv, prompt: "p" });
+  await lab.workspace.runs.wait([record.agent]);
+  lab.workspace.mail.progress(record.agent, "completed", "done");
   const task = join(lab.root, record.task);
   mkdirSync(join(task, "summaries", record.agent), { recursive: true });
   writeFileSync(join(task, "summaries", record.agent, "latest_summary.json"), "{}\n");
   writeFileSync(join(task, `agent_prompt_${record.agent}.txt`), "as if its keeper had been killed\n");
   const templates = { plain: join(lab.folder, "plain"), archived: join(lab.folder, "archived") };
   cpSync(task, templates.plain, { recursive: true });
-  await lab.workspace.archive(record.agent);
+  await lab.workspace.files.archive(record.agent);
   cpSync(task, templates.archived, { recursive: true });
   const scene = { root: lab.root, outside: join(lab.folder, "outside"), record, task };
   rebuildOutside(scene, templates.archived, templates.plain);
@@ -200,13 +200,13 @@ function badPaths({ root, task, outside, record }: Scene, next: () => number): v
 /** What came of it. Our own refusal is as good as success; anything unforeseen is a fault. */
 async function attempt(workspace: Workspace, operation: Operation, agent: string): Promise<string> {
   const acts: Record<Operation, () => Promise<unknown>> = {
-    purge: () => workspace.stop([agent], { purge: true, graceMs: 0 }),
-    archive: () => workspace.archive(agent),
-    restore: () => workspace.restore(agent),
-    prune: () => workspace.prune({ olderMs: 0 }),
-    undo: () => workspace.undoPrune(),
-    reap: () => workspace.reap(),
-    list: () => workspace.list({ all: true }),
+    purge: () => workspace.runs.stop([agent], { purge: true, graceMs: 0 }),
+    archive: () => workspace.files.archive(agent),
+    restore: () => workspace.files.restore(agent),
+    prune: () => workspace.files.prune({ olderMs: 0 }),
+    undo: () => workspace.files.undoPrune(),
+    reap: () => workspace.runs.reap(),
+    list: () => workspace.runs.list({ all: true }),
   };
   try {
     await acts[operation]();

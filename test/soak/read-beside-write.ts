@@ -51,9 +51,9 @@ export function readBesideWrite(count: number, seed = 1): Promise<Report> {
         read(true);
         await sleep(Math.max(0, READ_MS - (performance.now() - begun)));
       }
-      await lab.workspace.stop([agent], { graceMs: 0 });
+      await lab.workspace.runs.stop([agent], { graceMs: 0 });
       read(false);
-      const verified = await lab.workspace.verify(agent);
+      const verified = await lab.workspace.logs.verify(agent);
       if (verified.index !== "ok" || verified.bad_count > 1) fail(JSON.stringify(verified));
       Object.assign(figures, { reads, lines: last, MB: Math.round(place.offset / 1e6) });
     } finally {

@@ -32,7 +32,8 @@ const failing = (outcome: Outcome, ...faults: Fault[]): Case => ({
   outcome,
 });
 
-const stop = ({ lab, record }: CliTrial): Promise<unknown> => lab.workspace.stop([record.agent], { graceMs: 1000 });
+const stop = ({ lab, record }: CliTrial): Promise<unknown> =>
+  lab.workspace.runs.stop([record.agent], { graceMs: 1000 });
 
 /** The model falls silent: nobody but a stop ends that soon. */
 const hanging = (kind: "silent" | "stall"): Case => ({
@@ -122,10 +123,10 @@ async function trial(api: ModelApi, cli: CliName, name: string, say: (what: stri
     const run = await startCli(lab, api, cli, script, { mcp });
     const { agent } = run.record;
     await act?.(run, api);
-    const [waited] = await lab.workspace.wait([agent], { timeoutMs: PATIENCE_MS });
+    const [waited] = await lab.workspace.runs.wait([agent], { timeoutMs: PATIENCE_MS });
     const wanted = waited?.outcome === null ? "stopped" : outcome;
     if (waited?.outcome === null) await stop(run);
-    const over = await lab.workspace.show(agent);
+    const over = await lab.workspace.runs.show(agent);
     if (over.outcome !== wanted) say(`${over.outcome} instead of ${wanted}`);
     for (const wrong of await wrongAtEnd(run)) say(wrong);
     const steps = api.steps(run.scenario);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { Report as StopReport } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { patient } from "../support/patience.ts";
 import { random } from "../support/random.ts";
 import { Lab, supportFile } from "../support/workspace.ts";
@@ -30,14 +30,14 @@ export function stopRaces(count: number, seed = 1): Promise<Report> {
         if (!report.verified || report.outcome !== "stopped" || report.left.length > 0) say(JSON.stringify(report));
         const survivors = lab.survivors();
         if (survivors.length > 0) say(`left: ${JSON.stringify(survivors)}`);
-        const { phase, outcome } = await lab.workspace.show(report.agent);
+        const { phase, outcome } = await lab.workspace.runs.show(report.agent);
         if (outcome !== "stopped") say(`${phase} ${outcome}`);
         if (phase === "launch_failed" && existsSync(file)) say("ran although it was given up");
         if (phase !== "launch_failed" && phase !== "drained") say(phase);
         if (phase === "launch_failed" && record.phase !== "launch_failed") say(`told ${JSON.stringify(record)}`);
         outcomes[phase] = (outcomes[phase] ?? 0) + 1;
       }
-      const agents = await lab.workspace.list({ all: true });
+      const agents = await lab.workspace.runs.list({ all: true });
       if (agents.length !== count) fail(`${agents.length} rows for ${count} agents`);
       Object.assign(figures, outcomes);
     } finally {
@@ -51,10 +51,10 @@ async function stopSoon(lab: Lab, prefix: string, delayMs: number): Promise<Stop
   for (const deadline = performance.now() + patient(15_000); ; ) {
     try {
       if (delayMs > 0) {
-        await lab.workspace.show(prefix);
+        await lab.workspace.runs.show(prefix);
         await sleep(delayMs);
       }
-      return (await lab.workspace.stop([prefix], { graceMs: 50 }))[0] as StopReport;
+      return (await lab.workspace.runs.stop([prefix], { graceMs: 50 }))[0] as StopReport;
     } catch (error) {
       const unseen = error instanceof MidwatchError && error.code === "NOT_FOUND_AGENT";
       if (!unseen || performance.now() > deadline) throw error;

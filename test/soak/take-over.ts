@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { ListRecord } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { patient } from "../support/patience.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
@@ -33,7 +33,7 @@ export function takeOver(count: number, seed = 0): Promise<Report> {
       figures["ls in a new process, ms"] = Math.round(performance.now() - begun);
       const opened = performance.now();
       using workspace = lab.open();
-      await workspace.list();
+      await workspace.runs.list();
       figures["the same in this process, ms"] = Math.round(performance.now() - opened);
       if (code !== 0) fail(`ls: exit ${code}`);
       const seen = new Map(
@@ -54,7 +54,7 @@ export function takeOver(count: number, seed = 0): Promise<Report> {
         if (found?.phase !== "drained" || found.outcome !== outcome || found.exit.code !== i % 5)
           fail(`ends with ${i % 5}: ${JSON.stringify(found)}`);
       }
-      const reports = await workspace.stop(
+      const reports = await workspace.runs.stop(
         stays.map(({ agent }) => agent),
         { graceMs: 0 },
       );

@@ -6,7 +6,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AgentSummary, RunRecord } from "../../src/fleet.ts";
+import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
 import { startCli, WORKS } from "../support/cli-trial.ts";
 import { ModelApi } from "../support/model-api/server.ts";
 import { isInstalled } from "../support/real-clis.ts";
@@ -52,7 +52,9 @@ async function together(api: ModelApi, fail: (what: string) => void, figures: Re
   try {
     const home = lab();
     const scripted = (name: string, lines: readonly object[], then: string): Promise<RunRecord> =>
-      home.open({ env: speaker(join(home.folder, name), lines, then) }).run({ driver: "claude", prompt: "Mend it" });
+      home
+        .open({ env: speaker(join(home.folder, name), lines, then) })
+        .runs.start({ driver: "claude", prompt: "Mend it" });
     const talks = await scripted("talking", [INIT], 'while :; do echo "{}"; sleep 0.5; done');
     const hangs: Hang[] = [
       { name: "hung", lab: home, record: await scripted("hung", [INIT], "exec sleep 3600"), cause: "model_silent" },
@@ -65,7 +67,7 @@ async function together(api: ModelApi, fail: (what: string) => void, figures: Re
     }
     const said = new Map<string, AgentSummary>();
     const watching = labs.map(async ({ workspace }) => {
-      for await (const summary of workspace.watch(over.signal)) {
+      for await (const summary of workspace.verdicts.follow(over.signal)) {
         if (summary.on_track_status === "blocked")
           said.set(summary.instance_id, said.get(summary.instance_id) ?? summary);
       }

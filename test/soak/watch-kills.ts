@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { ListRecord } from "../../src/core/types.ts";
-import { type AgentSummary, openWorkspace, type Workspace } from "../../src/fleet.ts";
+import { type AgentSummary, openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { pick, random } from "../support/random.ts";
 import { placeToolUser, TOKENS_EACH } from "../support/tool-user.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
@@ -45,11 +45,11 @@ export function watchKills(count: number, seed = 1): Promise<Report> {
         await ended;
       }
       await until(
-        async () => (await workspace.list({ all: true })).every(({ phase }) => OVER.includes(phase)),
+        async () => (await workspace.runs.list({ all: true })).every(({ phase }) => OVER.includes(phase)),
         60_000,
         "all agents end",
       );
-      const last = workspace.watcher();
+      const last = workspace.verdicts.rounds();
       await until(async () => !(await last.round()).more, 30_000, "all is read");
       figures["lines"] = await check(workspace, lab.root, fail);
       Object.assign(figures, done);
@@ -62,18 +62,18 @@ export function watchKills(count: number, seed = 1): Promise<Report> {
 }
 
 async function disturb(workspace: Workspace, next: () => number, done: Record<string, number>): Promise<void> {
-  const all = await workspace.list({ all: true });
+  const all = await workspace.runs.list({ all: true });
   const over = all.filter(({ phase }) => OVER.includes(phase));
   const live = all.length - over.length;
   try {
     if (live < LIVE_MOST && all.length < AGENTS_MOST) {
-      await workspace.run({ driver: "claude", prompt: `USES=${Math.floor(next() * 150)} of the parser` });
+      await workspace.runs.start({ driver: "claude", prompt: `USES=${Math.floor(next() * 150)} of the parser` });
       done["started"] = (done["started"] ?? 0) + 1;
     } else if (over.length > 0 && next() < 0.5 && live < LIVE_MOST) {
-      await workspace.restart(pick(next, over).agent);
+      await workspace.runs.restart(pick(next, over).agent);
       done["restarted"] = (done["restarted"] ?? 0) + 1;
     } else if (over.length > 0) {
-      await workspace.archive(pick(next, over).agent);
+      await workspace.files.archive(pick(next, over).agent);
       done["archived"] = (done["archived"] ?? 0) + 1;
     }
   } catch (error) {
@@ -85,8 +85,8 @@ async function disturb(workspace: Workspace, next: () => number, done: Record<st
 async function check(workspace: Workspace, root: string, fail: (what: string) => void): Promise<number> {
   let total = 0;
   const stored = summariesIn(workspace);
-  for (const record of await workspace.list({ all: true })) {
-    const { runs } = await workspace.show(record.agent);
+  for (const record of await workspace.runs.list({ all: true })) {
+    const { runs } = await workspace.runs.show(record.agent);
     for (const { run } of runs) {
       const log = await readWhole(workspace, record, run);
       total += log.line;
@@ -101,12 +101,12 @@ async function check(workspace: Workspace, root: string, fail: (what: string) =>
     const ids = history(root, record).map(({ id }) => id);
     if (new Set(ids).size !== ids.length) fail(`${record.agent}: a change is twice in its history`);
   }
-  if (workspace.positions.all().length > 0) fail("places of ended runs are left");
+  if (workspace.verdicts.positions.all().length > 0) fail("places of ended runs are left");
   return total;
 }
 
 function summariesIn(workspace: Workspace): Map<string, AgentSummary> {
-  return new Map(workspace.positions.summaries().map((one) => [`${one.instance_id}.${one.run}`, one]));
+  return new Map(workspace.verdicts.positions.summaries().map((one) => [`${one.instance_id}.${one.run}`, one]));
 }
 
 async function readWhole(
@@ -115,7 +115,7 @@ async function readWhole(
   run: number,
 ): Promise<{ offset: number; line: number; checksum: number; tools: number }> {
   const read = { offset: 0, line: 0, checksum: 0, tools: 0 };
-  for await (const { raw } of workspace.log(agent, { run })) {
+  for await (const { raw } of workspace.logs.read(agent, { run })) {
     read.offset = raw.end;
     read.line++;
     read.checksum = crc32("\n", crc32(raw.bytes, read.checksum));

@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { random } from "../support/random.ts";
 import { speaker } from "../support/speaker.ts";
 import { Lab } from "../support/workspace.ts";
@@ -27,8 +27,8 @@ export function watchMemory(count: number, seed = 1, agents = 20): Promise<Repor
       const workspace = lab.open({ env });
       const runs: RunRecord[] = [];
       const prompt = "Mend the parser, its lexer and the grammar so that all tests pass again";
-      for (let i = 0; i < agents; i++) runs.push(await workspace.run({ driver: "claude", prompt }));
-      const watcher = workspace.watcher();
+      for (let i = 0; i < agents; i++) runs.push(await workspace.runs.start({ driver: "claude", prompt }));
+      const watcher = workspace.verdicts.rounds();
       const samples: NodeJS.MemoryUsage[] = [];
       for (const minute of rounds(count)) {
         for (const [i, { log }] of runs.entries())
@@ -36,7 +36,7 @@ export function watchMemory(count: number, seed = 1, agents = 20): Promise<Repor
         while ((await watcher.round()).more);
         samples.push(collected());
       }
-      const read = workspace.positions.all().reduce((sum, { line }) => sum + line, 0);
+      const read = workspace.verdicts.positions.all().reduce((sum, { line }) => sum + line, 0);
       if (read !== count * agents * LINES_A_MINUTE) fail(`${read} lines were read`);
       report(samples, fail, figures);
       figures["lines"] = read;

@@ -72,7 +72,7 @@ export class ChaosHost {
 
   async #write(): Promise<void> {
     for (let n = 0; !this.#writing.signal.aborted; n++) {
-      await this.lab.workspace.event({ interaction: 1, actor: this.name, type: "note", content: String(n) });
+      await this.lab.workspace.journal.append({ interaction: 1, actor: this.name, type: "note", content: String(n) });
       await sleep(5 + (n % 20));
     }
   }
@@ -82,7 +82,7 @@ export class ChaosHost {
     const stopped = this.#agents.filter((_, i) => i % 2 === 0);
     await from.#stop(this.name, stopped, people, fail);
     writeFileSync(this.#over, "");
-    for (const record of await this.lab.workspace.wait(this.#agents, { timeoutMs: PATIENCE_MS })) {
+    for (const record of await this.lab.workspace.runs.wait(this.#agents, { timeoutMs: PATIENCE_MS })) {
       const wasStopped = stopped.includes(record.agent);
       const name = `${this.name}/${record.agent}`;
       if (record.outcome !== (wasStopped ? "stopped" : "completed"))
@@ -92,7 +92,7 @@ export class ChaosHost {
       const wrong = printed.findIndex((line, i) => line !== `line ${i}`);
       if (wrong >= 0 || printed.length === 0) fail(`${name}: line ${wrong} is ${JSON.stringify(printed[wrong])}`);
       if (!wasStopped && lines.at(-1) !== `end ${printed.length}`) fail(`${name} ends with ${lines.at(-1)}`);
-      const [report] = await this.lab.workspace.stop([record.agent]);
+      const [report] = await this.lab.workspace.runs.stop([record.agent]);
       if (report?.verified !== true || !report.already_stopped) fail(`${name}: ${JSON.stringify(report)}`);
     }
     this.#writing.abort();
@@ -116,7 +116,7 @@ export class ChaosHost {
   /** What this machine has in its own journal. */
   async own(): Promise<string[]> {
     const ids: string[] = [];
-    for await (const { event } of this.lab.workspace.events()) ids.push(event.id);
+    for await (const { event } of this.lab.workspace.journal.events()) ids.push(event.id);
     return ids;
   }
 }

@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node
 import { basename, join } from "node:path";
 import type { Permission, Tier } from "../../src/core/intent.ts";
 import type { DoneFact } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { midwatch } from "./cli.ts";
 import type { Scenario, Step } from "./model-api/scenario.ts";
 import type { ModelApi } from "./model-api/server.ts";
@@ -104,7 +104,7 @@ export async function wrongAtEnd({ lab, record, lives }: CliTrial): Promise<stri
   const file = readFileSync(record.log);
   const raw = await lab.raw(record.agent);
   check(raw.equals(file) && file.length === done?.log_bytes, `${raw.length} of ${file.length} bytes of the log`);
-  const { ok, index, partial, bytes } = await lab.workspace.verify(record.agent);
+  const { ok, index, partial, bytes } = await lab.workspace.logs.verify(record.agent);
   check(
     ok && index === (bytes > 0 ? "ok" : "none") && bytes === file.length,
     `log: ${JSON.stringify({ ok, index, partial, bytes })}`,

@@ -1,6 +1,6 @@
 /** Reads files through a workspace; what was read is written down before its place is kept. */
 import { appendFileSync, readFileSync } from "node:fs";
-import { openWorkspace, type Workspace } from "../../src/fleet.ts";
+import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 
 interface Consumed {
   path: string;
@@ -37,9 +37,9 @@ export class FileConsumer implements Disposable {
   look(paths: readonly string[]): boolean {
     let found = false;
     for (const path of paths) {
-      const before = this.#workspace.positions.all().find(({ log }) => log === path);
+      const before = this.#workspace.verdicts.positions.all().find(({ log }) => log === path);
       const from = before === undefined ? "start" : `${before.generation}.${before.offset}`;
-      const { lines, restarted, commit } = this.#workspace.readFile(READER, path);
+      const { lines, restarted, commit } = this.#workspace.verdicts.readFile(READER, path);
       if (lines.length === 0 && restarted === null) continue;
       found = true;
       // A kill may tear a long write: the next record begins a line of its own.

@@ -123,7 +123,7 @@ export async function followThroughKills(
   for (let round = 0; !numbers.end || round < 2 * kills; round++) {
     await connect();
     const from = numbers.last;
-    await lab.workspace.event({ interaction: 1, actor: "A", type: "note", content: String(++wrote) });
+    await lab.workspace.journal.append({ interaction: 1, actor: "A", type: "note", content: String(++wrote) });
     await until(() => numbers.end || numbers.last > from, 20_000, "the log goes on");
     if (round % 2 === 0 || round >= 2 * kills) follower?.socket.terminate();
     else {

@@ -46,7 +46,7 @@ export async function httpServer(lab: Lab): Promise<{ url: string; token: string
   const options = { host: "127.0.0.1", port: 0, allowRemote: false, tell: () => undefined };
   const served = await serve(lab.workspace, options);
   onTestFinished(() => served.close());
-  return { url: `${served.url}/mcp`, token: lab.workspace.httpToken() };
+  return { url: `${served.url}/mcp`, token: lab.workspace.http.token() };
 }
 
 export async function httpClient(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { loadConfig } from "../../src/core/config/config.ts";
 import { layout } from "../../src/disk/layout.ts";
 import { rebuildFrom } from "../../src/facts/folders.ts";
-import type { AgentSummary, RunRecord } from "../../src/fleet.ts";
+import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import type { OpinionState } from "../../src/watch/opinion/opinion-state.ts";
 import { SecondOpinions } from "../../src/watch/opinion/second-opinions.ts";

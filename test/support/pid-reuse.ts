@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../../src/core/types.ts";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { readProcess } from "../../src/process/identity.ts";
 import { adopterOf, keeperOf } from "./keeper-kill.ts";
 import { pick, random } from "./random.ts";
@@ -37,14 +37,14 @@ async function take(pid: number, folder: string, words: readonly string[]): Prom
 async function killed(lab: Lab, record: RunRecord, way: "all" | "main" | "stopped"): Promise<ProcessIdentity[]> {
   const keeper = keeperOf(lab, record);
   const main = lab.startFact(record).main as ProcessIdentity;
-  if (way === "stopped") await lab.workspace.stop([record.agent], { graceMs: 0 });
+  if (way === "stopped") await lab.workspace.runs.stop([record.agent], { graceMs: 0 });
   else for (const one of way === "all" ? [keeper, main] : [main]) process.kill(one.pid, "SIGKILL");
   await until(() => [keeper, main].every((one) => !lives(one) && !readProcess(one.pid)));
   return [keeper, main];
 }
 
 async function trial(lab: Lab): Promise<void> {
-  const record = await lab.workspace.run({ argv: ["sleep", "300"] });
+  const record = await lab.workspace.runs.start({ argv: ["sleep", "300"] });
   const way = pick(next, ["all", "main", "stopped"] as const);
   const dead = await killed(lab, record, way);
   const strangers: ChildProcess[] = [];
@@ -53,10 +53,10 @@ async function trial(lab: Lab): Promise<void> {
     for (const { pid } of dead) strangers.push(await take(pid, lab.folder, words));
     const act = pick(next, ["stop", "purge", "reap", "list"] as const);
     if (act === "stop" || act === "purge") {
-      const [report] = await lab.workspace.stop([record.agent], { graceMs: 100, purge: act === "purge" });
+      const [report] = await lab.workspace.runs.stop([record.agent], { graceMs: 100, purge: act === "purge" });
       if (!report?.verified) faults.push(`${way}, ${act}: ${JSON.stringify(report)}`);
-    } else if (act === "reap") await lab.workspace.reap({ lost: true, graceMs: 100 });
-    else await lab.workspace.list();
+    } else if (act === "reap") await lab.workspace.runs.reap({ lost: true, graceMs: 100 });
+    else await lab.workspace.runs.list();
     const hit = strangers.filter((one) => one.exitCode !== null || one.signalCode !== null || isStopped(one));
     if (hit.length > 0)
       faults.push(

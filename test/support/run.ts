@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { ConfigInput } from "../../src/core/config/config.ts";
-import { type LogOptions, type OpenOptions, openWorkspace, type Workspace } from "../../src/fleet.ts";
+import { type LogOptions, type OpenOptions, openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 
 export { until } from "./workspace.ts";
 
@@ -8,10 +8,10 @@ export { until } from "./workspace.ts";
 export function workspaceIn(place: string, config: ConfigInput = {}, more: OpenOptions = {}): Workspace {
   const workspace = openWorkspace({ workspace: `${place}/.agent-workspace`, make: true, cwd: place, config, ...more });
   onTestFinished(async () => {
-    const live = (await workspace.list())
+    const live = (await workspace.runs.list())
       .filter(({ outcome }) => outcome === null || outcome === "lost")
       .map(({ agent }) => agent);
-    const reports = await workspace.stop(live, { graceMs: 0, reason: "end of a test" });
+    const reports = await workspace.runs.stop(live, { graceMs: 0, reason: "end of a test" });
     workspace.close();
     const left = reports.filter(({ verified }) => !verified);
     if (left.length > 0) throw new Error(`not stopped: ${JSON.stringify(left)}`);
@@ -22,6 +22,6 @@ export function workspaceIn(place: string, config: ConfigInput = {}, more: OpenO
 /** Exactly what the agent printed. */
 export async function rawLog(workspace: Workspace, agent: string, options: LogOptions = {}): Promise<Buffer> {
   const parts: Uint8Array[] = [];
-  for await (const part of workspace.logBytes(agent, options)) parts.push(part);
+  for await (const part of workspace.logs.bytes(agent, options)) parts.push(part);
   return Buffer.concat(parts);
 }

@@ -32,10 +32,10 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
 
 /** No mark and no process is left over, and the registry says what the folders say. */
 export async function expectSettled(at: Lab): Promise<void> {
-  await at.open().list();
+  await at.open().runs.list();
   expect(readdirSync(join(at.root, "active"))).toEqual([]);
-  const rows = await at.open().list({ all: true });
+  const rows = await at.open().runs.list({ all: true });
   for (const suffix of ["", "-wal", "-shm"]) rmSync(join(at.root, `midwatch.db${suffix}`), { force: true });
-  expect(await at.open().list({ all: true })).toEqual(rows);
+  expect(await at.open().runs.list({ all: true })).toEqual(rows);
   expect(at.survivors()).toEqual([]);
 }

@@ -1,7 +1,7 @@
 /** Agents that ended while nobody looked: copies of one real run, under names and tasks of their own. No vitest in here: the bench uses it. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { RunRecord } from "../../src/fleet.ts";
+import type { RunRecord } from "../../src/fleet/workspace.ts";
 
 /** `driver`: what their intents say they were run by. Returns their ids. */
 export function unseen(root: string, { agent, task }: RunRecord, count: number, driver = "command"): string[] {

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { IntentFact } from "../../src/core/intent.ts";
 import type { StartFact } from "../../src/core/types.ts";
-import { type OpenOptions, openWorkspace, type RunRecord, type Workspace } from "../../src/fleet.ts";
+import { type OpenOptions, openWorkspace, type RunRecord, type Workspace } from "../../src/fleet/workspace.ts";
 import { readProcess } from "../../src/process/identity.ts";
 import { patient } from "./patience.ts";
 
@@ -53,7 +53,7 @@ export class Lab {
   }
 
   async run(...argv: string[]): Promise<RunRecord> {
-    return this.workspace.run({ argv });
+    return this.workspace.runs.start({ argv });
   }
 
   /** `sh -c script`. */
@@ -83,7 +83,7 @@ export class Lab {
 
   async raw(agent: string, options: { run?: number; stderr?: boolean } = {}): Promise<Buffer> {
     const parts: Uint8Array[] = [];
-    for await (const part of this.workspace.logBytes(agent, options)) parts.push(part);
+    for await (const part of this.workspace.logs.bytes(agent, options)) parts.push(part);
     return Buffer.concat(parts);
   }
 
@@ -121,8 +121,8 @@ export class Lab {
     const problems: string[] = [];
     try {
       using workspace = openWorkspace({ workspace: this.root, cwd: this.folder });
-      const live = (await workspace.list({ all: true })).filter(({ phase }) => !OVER.includes(phase));
-      const reports = await workspace.stop(
+      const live = (await workspace.runs.list({ all: true })).filter(({ phase }) => !OVER.includes(phase));
+      const reports = await workspace.runs.stop(
         live.map(({ agent }) => agent),
         { graceMs: 0, reason: "end of a test" },
       );

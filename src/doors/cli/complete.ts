@@ -1,6 +1,6 @@
 /** What may stand where the cursor is. Made from the operations, so a new command or flag is completed without a line here. */
 import { MidwatchError } from "../../core/errors.ts";
-import { openWorkspace } from "../../fleet.ts";
+import { openWorkspace } from "../../fleet/workspace.ts";
 import type { Operation } from "../../operations/operation.ts";
 import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 
@@ -134,12 +134,15 @@ function values(field: Flag, current: string, workspace: string | undefined, pla
     case "DIR":
       return { also: "folders", words: [] };
     case "ID":
-      return { also: "nothing", words: known(workspace, place, (one) => one.ids(current, MOST).map((id) => [id, ""])) };
+      return {
+        also: "nothing",
+        words: known(workspace, place, (one) => one.runs.ids(current, MOST).map((id) => [id, ""])),
+      };
     case "TASK":
       return {
         also: "nothing",
         words: known(workspace, place, (one) =>
-          one
+          one.runs
             .tasks()
             .slice(0, MOST)
             .map(({ task, description }) => [task, (description.split("\n")[0] ?? "").slice(0, 60)]),

@@ -90,7 +90,7 @@ export function httpDoor(door: Door): Hono<Bindings> {
 
   app.get("/api/openapi.json", (c) => c.json(openapi(door.url)));
 
-  app.get("/metrics", async (c) => c.text(await door.workspace.metrics(), 200, PROMETHEUS));
+  app.get("/metrics", async (c) => c.text(await door.workspace.up.metrics(), 200, PROMETHEUS));
 
   app.get("/api/ls", async (c, next) => {
     if (c.req.url.includes("?")) return await next();

@@ -7,7 +7,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
-import type { Caller, Workspace } from "../../fleet.ts";
+import type { Caller, Workspace } from "../../fleet/workspace.ts";
 import type { Limits } from "./limits.ts";
 
 export interface Who extends Caller {
@@ -33,7 +33,7 @@ export class Auth {
 
   constructor(workspace: Workspace, place: { port: number; remote: boolean }, limits: Limits) {
     this.#workspace = workspace;
-    this.#token = workspace.httpToken();
+    this.#token = workspace.http.token();
     this.#limits = limits;
     this.#port = place.port;
     this.#remote = place.remote;
@@ -54,7 +54,7 @@ export class Auth {
   #bearer(value: string): Who | undefined {
     const at = value.indexOf(":");
     if (at === -1) return same(value, this.#token) ? { agent: undefined, via: "bearer" } : undefined;
-    const agent = this.#workspace.agentOf(value.slice(0, at), value.slice(at + 1));
+    const agent = this.#workspace.http.agentOf(value.slice(0, at), value.slice(at + 1));
     return agent && { agent, via: "bearer" };
   }
 

@@ -1,5 +1,5 @@
 /** What all parts of the HTTP door share. */
-import type { Workspace } from "../../fleet.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import type { Change } from "../../operations/operation.ts";
 import type { McpOverHttp } from "../mcp/http.ts";
 import type { Auth } from "./auth.ts";

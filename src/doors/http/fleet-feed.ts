@@ -4,7 +4,7 @@
  */
 import type { AgentId } from "../../core/ids.ts";
 import type { ListRecord } from "../../core/types.ts";
-import type { AgentSummary, Workspace } from "../../fleet.ts";
+import type { AgentSummary, Workspace } from "../../fleet/workspace.ts";
 import type { Limits } from "./limits.ts";
 
 const FRESH_MS = 1000;
@@ -115,7 +115,7 @@ export class FleetFeed {
   async #refresh(): Promise<void> {
     this.#dirty = false;
     const begun = performance.now();
-    const records = await this.#workspace.list();
+    const records = await this.#workspace.runs.list();
     const seconds = (begun - this.#at) / 1000;
     const version = this.#version + 1;
     let news = this.#at === Number.NEGATIVE_INFINITY;
@@ -157,7 +157,7 @@ export class FleetFeed {
     const key = `${agent}.${run}`;
     const known = this.#finals.get(key);
     if (known !== undefined) return known;
-    const summary = this.#workspace.storedSummary(agent, run);
+    const summary = this.#workspace.verdicts.stored(agent, run);
     if (summary?.final) this.#finals.set(key, summary);
     return summary;
   }

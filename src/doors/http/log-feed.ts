@@ -3,7 +3,7 @@
  * its place. Nothing is kept for one that is slow; it reads on from the disk when it can take more.
  */
 import { type FSWatcher, watch } from "node:fs";
-import type { Followed, Glance } from "../../fleet.ts";
+import type { Followed, Glance } from "../../fleet/workspace.ts";
 import type { Limits } from "./limits.ts";
 
 export interface LogPlace {

@@ -5,7 +5,7 @@ import { type AddressInfo, isIP } from "node:net";
 import { dirname } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { MidwatchError } from "../../core/errors.ts";
-import type { Workspace } from "../../fleet.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import type { Change, Served, ServeOptions } from "../../operations/operation.ts";
 import { mcpDoor } from "../mcp/door.ts";
 import { httpDoor } from "./app.ts";
@@ -31,7 +31,7 @@ export async function serve(
     throw new MidwatchError("USAGE", `${options.host} can be reached from other machines.`, {
       hint: "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
     });
-  workspace.httpToken(); // Before there is a port: an agent is refused here.
+  workspace.http.token(); // Before there is a port: an agent is refused here.
   const server = createServer({
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
@@ -67,7 +67,7 @@ export async function serve(
   server.on("request", getRequestListener(httpDoor(door).fetch));
   server.on("upgrade", (request, socket, head) => live.upgrade(request, socket, head));
   server.on("error", (error) => options.tell(`the server: ${error.message}`));
-  const withdraw = workspace.announce(url, limits.lockMs);
+  const withdraw = workspace.http.announce(url, limits.lockMs);
   return {
     url,
     link: `${url}/login/${door.auth.newCode()}`,

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
-import type { Stored } from "../../fleet.ts";
+import type { Stored } from "../../fleet/workspace.ts";
 import type { Door } from "./door.ts";
 import type { LogFeed, LogFeeds, LogPlace } from "./log-feed.ts";
 
@@ -92,7 +92,7 @@ class LogSubscription implements Subscription {
   constructor(door: Door, feeds: LogFeeds, asked: Extract<Asked, { stream: "log" }>, wake: () => void) {
     const { agent, stderr, cursor: from } = asked;
     const cursorRun = typeof from === "object" ? from.run : undefined;
-    const log = door.workspace.followed(agent, { run: cursorRun ?? asked.run, stderr });
+    const log = door.workspace.logs.followed(agent, { run: cursorRun ?? asked.run, stderr });
     this.#onward = cursorRun !== undefined || log.run === log.newest;
     this.#run = log.run;
     this.#again = (run) => feeds.follow(log, run, stderr, wake);
@@ -155,7 +155,7 @@ class JournalSubscription implements Subscription {
   #taken: () => void = () => undefined;
 
   constructor(door: Door, from: string | undefined, wake: () => void) {
-    const events = door.workspace.eventsFrom(from, this.#ended.signal);
+    const events = door.workspace.journal.from(from, this.#ended.signal);
     void this.#read(events, door.limits.batchBytes, wake).catch((error: unknown) => {
       this.#failed = error;
       wake();
@@ -208,10 +208,10 @@ function followSummaries({ workspace, fleet, limits }: Door, from: string | unde
     take() {
       const items: string[] = [];
       let bytes = 0;
-      for (const { agent, run, at } of workspace.positions.summariesSince(since)) {
+      for (const { agent, run, at } of workspace.verdicts.positions.summariesSince(since)) {
         if (told.get(`${agent}.${run}`) === at) continue;
         if (bytes >= limits.batchBytes) break;
-        const summary = workspace.storedSummary(agent, run);
+        const summary = workspace.verdicts.stored(agent, run);
         if (summary === undefined) continue;
         const text = JSON.stringify(summary);
         items.push(text);

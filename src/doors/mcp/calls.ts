@@ -2,7 +2,7 @@
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
-import { type Caller, openWorkspace, type Workspace } from "../../fleet.ts";
+import { type Caller, openWorkspace, type Workspace } from "../../fleet/workspace.ts";
 import type { Change, Context, Operation } from "../../operations/operation.ts";
 import { Notices } from "../notices.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
@@ -50,7 +50,7 @@ export class Served {
     const served = this.served(make);
     // An agent's paths begin where it works, wherever the server was started.
     const { agent } = served.caller;
-    const cwd = (agent && served.workspace.folderOf(agent)) ?? this.#place.cwd;
+    const cwd = (agent && served.workspace.runs.folderOf(agent)) ?? this.#place.cwd;
     return { door: "mcp", cwd, env, workspace, json: true, terminal: false, served, signal, ...more };
   }
 }

@@ -1,6 +1,6 @@
 /** MCP of one workspace over HTTP: who was let in by the HTTP door is served in its own name. */
 import { isAgentId } from "../../core/ids.ts";
-import type { Workspace } from "../../fleet.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { type Place, Served } from "./calls.ts";
 import { Changes } from "./changes.ts";

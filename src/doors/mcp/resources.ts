@@ -9,7 +9,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { ListRecord } from "../../core/types.ts";
-import type { LogRecord, Workspace } from "../../fleet.ts";
+import type { LogRecord, Workspace } from "../../fleet/workspace.ts";
 import { first, last, MOST } from "./bounds.ts";
 import type { Served } from "./calls.ts";
 import { agentReply } from "./records.ts";
@@ -38,7 +38,7 @@ export function addResources(server: McpServer, served: Served): void {
     "task",
     new ResourceTemplate("task://{id}/status", {
       list: async () => ({
-        resources: (workspace()?.tasks() ?? []).slice(0, MOST).map(({ task, description }) => ({
+        resources: (workspace()?.runs.tasks() ?? []).slice(0, MOST).map(({ task, description }) => ({
           uri: `task://${task}/status`,
           name: task,
           title: maskValue(description.split("\n")[0]?.slice(0, 100) ?? "") as string,
@@ -53,7 +53,7 @@ export function addResources(server: McpServer, served: Served): void {
     "log",
     new ResourceTemplate("agent://{id}/log", {
       list: async () => ({
-        resources: ((await workspace()?.list()) ?? []).slice(0, MOST).map(({ agent, role }) => ({
+        resources: ((await workspace()?.runs.list()) ?? []).slice(0, MOST).map(({ agent, role }) => ({
           uri: `agent://${agent}/log`,
           name: agent,
           ...(role === null ? {} : { title: role }),
@@ -73,11 +73,11 @@ export function addResources(server: McpServer, served: Served): void {
 
 /** What each resource is now: an address whose version differs has changed. */
 export async function versions(workspace: Workspace): Promise<Map<string, string>> {
-  const agents = await workspace.list();
-  const tasks = workspace.tasks();
+  const agents = await workspace.runs.list();
+  const tasks = workspace.runs.tasks();
   const found = new Map([[TASKS, `${tasks.length} ${agents.map(stateOf).join()}`]]);
   for (const [task, of] of Map.groupBy(agents, (agent) => agent.task)) {
-    const [said] = workspace.reports(task, 1).progress;
+    const [said] = workspace.mail.reports(task, 1).progress;
     found.set(`task://${task}/status`, `${of.map(stateOf).join()} ${said?.timestamp ?? ""}`);
   }
   for (const one of agents) found.set(`agent://${one.agent}/log`, `${one.run}:${one.bytes}`);
@@ -89,8 +89,8 @@ function stateOf({ agent, run, phase, outcome, verdict }: ListRecord): string {
 }
 
 async function tasksList(workspace: Workspace | undefined) {
-  const agents = (await workspace?.list({ all: true })) ?? [];
-  const tasks = (workspace?.tasks() ?? []).map(({ task, description, created_at, priority }) => {
+  const agents = (await workspace?.runs.list({ all: true })) ?? [];
+  const tasks = (workspace?.runs.tasks() ?? []).map(({ task, description, created_at, priority }) => {
     const of = agents.filter((agent) => agent.task === task);
     const active = of.filter(({ outcome, phase }) => outcome === null && phase !== "launch_failed").length;
     return { task_id: task, description: maskValue(description), created_at, priority, agents: of.length, active };
@@ -101,22 +101,22 @@ async function tasksList(workspace: Workspace | undefined) {
 
 async function taskStatus(workspace: Workspace, id: string) {
   const task = parseTaskId(id);
-  const fact = workspace.tasks().find((one) => one.task === task);
+  const fact = workspace.runs.tasks().find((one) => one.task === task);
   if (fact === undefined) throw new MidwatchError("NOT_FOUND_TASK", `There is no task ${task}.`);
-  const { items, truncated } = await first((await workspace.list({ all: true, task })).map(agentReply));
+  const { items, truncated } = await first((await workspace.runs.list({ all: true, task })).map(agentReply));
   return {
     task_id: task,
     description: maskValue(fact.description),
     created_at: fact.created_at,
     agents: items,
     truncated,
-    ...workspace.reports(task, 10),
+    ...workspace.mail.reports(task, 10),
   };
 }
 
 async function* records(workspace: Workspace, agent: string): AsyncGenerator<LogRecord> {
-  const hide = workspace.maskers();
-  for await (const item of workspace.log(agent, { lines: MOST })) {
+  const hide = workspace.logs.maskers();
+  for await (const item of workspace.logs.read(agent, { lines: MOST })) {
     const record = hide.record(item);
     if (record !== undefined) yield record;
   }

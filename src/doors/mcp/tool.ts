@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
-import type { Workspace } from "../../fleet.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import type { Operation } from "../../operations/operation.ts";
 import type { Notices } from "../notices.ts";
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import type { TaskFact } from "../../core/intent.ts";
 import type { Report } from "../../core/types.ts";
-import type { RunRecord } from "../../fleet.ts";
+import type { RunRecord } from "../../fleet/workspace.ts";
 import { run } from "../../operations/run/run.ts";
 import { stop } from "../../operations/run/stop.ts";
 import { task } from "../../operations/run/task.ts";

@@ -4,7 +4,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
 import type { TaskFact } from "../../core/intent.ts";
 import { ENDED_PHASES, type ListRecord } from "../../core/types.ts";
-import type { AgentSummary, LogRecord } from "../../fleet.ts";
+import type { AgentSummary, LogRecord } from "../../fleet/workspace.ts";
 import { logs } from "../../operations/read/logs.ts";
 import { search } from "../../operations/read/search.ts";
 import { summary } from "../../operations/read/summary.ts";
@@ -60,7 +60,7 @@ export const taskStatus: Tool = tool({
     const active = records.filter(({ phase }) => !ENDED_PHASES.includes(phase));
     const completed = records.filter(({ outcome }) => outcome === "completed");
     const { items, truncated } = await first(records.map(agentReply));
-    const { progress, findings } = call.workspace().reports(id, REPORTS);
+    const { progress, findings } = call.workspace().mail.reports(id, REPORTS);
     const children = Map.groupBy(
       records.filter(({ parent }) => parent !== null),
       ({ parent }) => parent as string,

@@ -1,7 +1,7 @@
 /** Tools by which agents and people tell each other things. */
 import { z } from "zod";
 import type { Message } from "../../core/types.ts";
-import type { JournalEvent } from "../../fleet.ts";
+import type { JournalEvent } from "../../fleet/workspace.ts";
 import { event } from "../../operations/journal/event.ts";
 import { events } from "../../operations/journal/events.ts";
 import { finding, progress } from "../../operations/run/report.ts";

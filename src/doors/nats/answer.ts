@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
 import { type AgentId, isAgentId } from "../../core/ids.ts";
 import { maskValue } from "../../core/mask.ts";
-import type { Question, Workspace } from "../../fleet.ts";
+import type { Question, Workspace } from "../../fleet/workspace.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
 import { REMOTE, type Travelled } from "../../operations/remote.ts";
@@ -18,7 +18,7 @@ export interface AnswerOptions {
 }
 
 export function answer(workspace: Workspace, { tell, signal, env }: AnswerOptions): Promise<void> {
-  return workspace.answerFleet({ tell, signal }, (question) => handle(workspace, env, question));
+  return workspace.up.answerFleet({ tell, signal }, (question) => handle(workspace, env, question));
 }
 
 async function handle(workspace: Workspace, env: Context["env"], question: Question): Promise<Travelled> {
@@ -81,7 +81,7 @@ function tellJournal(workspace: Workspace, { name }: Operation, fields: unknown,
   const { agent, agents } = (fields ?? {}) as Record<string, unknown>;
   const targets = [agent, ...(Array.isArray(agents) ? agents : [])].filter((one): one is AgentId => isAgentId(one));
   const of = targets.length > 0 ? ` of ${targets.join(", ")}` : "";
-  workspace.auditDoor(
+  workspace.http.audit(
     {
       content: `a person asked for ${name}${of} over the fleet${failed === null ? "" : `: ${failed}`}`,
       ...(targets[0] === undefined ? {} : { agent: targets[0] }),

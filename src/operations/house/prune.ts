@@ -30,9 +30,9 @@ export const prune: Operation = operation({
   ],
   run: (context, { older, over, dry_run, undo }) => {
     const workspace = workspaceOf(context);
-    if (undo !== undefined) return workspace.undoPrune(undo === "" ? undefined : undo);
+    if (undo !== undefined) return workspace.files.undoPrune(undo === "" ? undefined : undo);
     const progress = (text: string): void => context.progress(text);
-    return workspace.prune({ olderMs: older, overBytes: over, dryRun: dry_run, progress });
+    return workspace.files.prune({ olderMs: older, overBytes: over, dryRun: dry_run, progress });
   },
   render: (records, options) => {
     if (records.length === 0) return "Nothing to do.";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { FailureRecord, ReapRecord } from "../../fleet.ts";
+import type { FailureRecord, ReapRecord } from "../../fleet/workspace.ts";
 import { duration } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation, type RenderOptions } from "../operation.ts";
@@ -21,7 +21,7 @@ export const reap: Operation = operation({
   examples: ["midwatch reap --dry-run", "midwatch reap --lost", "midwatch reap --failed"],
   run: async (context, { dry_run, lost, failed, grace }): Promise<(ReapRecord | FailureRecord)[]> => {
     const workspace = workspaceOf(context);
-    return failed ? workspace.failures() : await workspace.reap({ dryRun: dry_run, lost, graceMs: grace });
+    return failed ? workspace.runs.failures() : await workspace.runs.reap({ dryRun: dry_run, lost, graceMs: grace });
   },
   render: (records, options) => {
     if (records.length === 0) return "Nothing to do.";

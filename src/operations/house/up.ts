@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { toMidwatchError } from "../../core/errors.ts";
-import type { HouseOptions, HouseRecord, Workspace } from "../../fleet.ts";
+import type { HouseOptions, HouseRecord, Workspace } from "../../fleet/workspace.ts";
 import { service, writeService } from "../../setup/service.ts";
 import { configFlag } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
@@ -71,7 +71,7 @@ export const up: Operation = operation({
     const config = { ...rest, nats_servers: join, nats_host: name, nats_labels: labels };
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {
-      yield { link: await workspace.loginLink() };
+      yield { link: await workspace.http.link() };
       return;
     }
     if (install_service) {
@@ -81,7 +81,7 @@ export const up: Operation = operation({
       yield { service: made.name, path: made.path };
       return;
     }
-    workspace.checkAlerts(); // Before anything is served: what is wrong with them is said at the start.
+    workspace.alerts.check(); // Before anything is served: what is wrong with them is said at the start.
     const tell = (text: string): void => context.notice(text);
     const terminal = context.terminal && !context.json;
     const serves = http && !once && workspace.isPersons();
@@ -92,7 +92,7 @@ export const up: Operation = operation({
     try {
       if (served !== undefined) yield { link: served.link };
       yield* served === undefined
-        ? workspace.keepHouse({ once, signal: context.signal, tell, terminal })
+        ? workspace.up.keep({ once, signal: context.signal, tell, terminal })
         : keepOn(workspace, { signal: context.signal, tell, terminal });
     } finally {
       await served?.close();
@@ -132,7 +132,7 @@ async function* keepOn(workspace: Workspace, options: HouseOptions): AsyncGenera
   const { signal, tell } = options;
   while (!signal.aborted) {
     try {
-      yield* workspace.keepHouse(options);
+      yield* workspace.up.keep(options);
     } catch (error) {
       tell(`keeping house failed and is begun again: ${toMidwatchError(error).message}`);
       await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);

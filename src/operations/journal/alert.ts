@@ -17,7 +17,11 @@ const test = operation({
   async run(context, { route }) {
     using workspace = workspaceOf(context);
     const terminal = context.terminal && !context.json;
-    return await workspace.testAlert(route, { terminal, tell: (text) => context.notice(text), signal: context.signal });
+    return await workspace.alerts.test(route, {
+      terminal,
+      tell: (text) => context.notice(text),
+      signal: context.signal,
+    });
   },
   render: ({ route, delivered, took_ms, error }) =>
     delivered ? `A message arrived at ${route} in ${took_ms} ms.` : `No message arrived at ${route}: ${error}.`,
@@ -36,7 +40,7 @@ const status = operation({
   examples: ["midwatch alert status", "midwatch alert status --json"],
   async run(context) {
     using workspace = workspaceOf(context);
-    return await workspace.alertStatus();
+    return await workspace.alerts.status();
   },
   render: (routes, options) =>
     routes.length === 0

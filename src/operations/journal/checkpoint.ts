@@ -18,7 +18,7 @@ export const checkpoint: Operation = operation({
   examples: ["midwatch checkpoint builder-1", "midwatch checkpoint builder-1 12"],
   run(context, { agent, interaction }) {
     using workspace = workspaceOf(context);
-    return workspace.checkpoint(agent, interaction);
+    return workspace.journal.checkpoint(agent, interaction);
   },
   render: ({ agent, interaction }) =>
     interaction === null ? `${agent} has no checkpoint.` : `${agent} has handled up to interaction ${interaction}.`,

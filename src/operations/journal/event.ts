@@ -2,7 +2,7 @@ import { readSync } from "node:fs";
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId } from "../../core/ids.ts";
-import type { JournalEvent } from "../../fleet.ts";
+import type { JournalEvent } from "../../fleet/workspace.ts";
 import { agentRef } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
@@ -56,7 +56,7 @@ export const event: Operation = operation<typeof input, Data>({
   ],
   run: async (context, given): Promise<Data> => {
     const { interaction, actor, type, content, to } = given;
-    if (given.init_scripts) return { scripts: workspaceOf(context, { make: true }).initScripts() };
+    if (given.init_scripts) return { scripts: workspaceOf(context, { make: true }).journal.initScripts() };
     if (interaction === undefined || actor === undefined || type === undefined || content === undefined)
       throw new MidwatchError("USAGE", "An event needs INTERACTION, ACTOR, TYPE and CONTENT.", {
         hint: 'midwatch event 1 "Agent A" question "What now?"',
@@ -71,7 +71,7 @@ export const event: Operation = operation<typeof input, Data>({
       data: parsed(given.data),
     };
     using workspace = workspaceOf(context, { make: true });
-    return await workspace.event({ interaction, ...body });
+    return await workspace.journal.append({ interaction, ...body });
   },
   render: (data) => (isScripts(data) ? data.scripts.join("\n") : `#${data.interaction}  ${data.type}  ${data.id}`),
   next: (data) => ("scripts" in data ? './scripts/log_event.sh 1 "Agent A" question "What now?"' : "midwatch snapshot"),

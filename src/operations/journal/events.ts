@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
-import type { FleetLink, JournalEvent, Stored } from "../../fleet.ts";
+import type { FleetLink, JournalEvent, Stored } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
 import { fleetOf } from "../fleet-of.ts";
 import { workspaceOf } from "../open.ts";
@@ -47,7 +47,7 @@ export const events: Operation = operation({
     const options = { follow, type, actor, interaction, sinceMs: since, last, after, signal: context.signal };
     if (all_hosts) return shown(ofFleet(context, options));
     return shown(
-      workspaceOf(context).events({
+      workspaceOf(context).journal.events({
         ...options,
         onBad: (line, reason) => context.notice(`line ${line ?? "?"} of events.log is not an event (${reason})`),
       }),

@@ -16,8 +16,8 @@ export const leader: Operation = operation({
   examples: ["midwatch leader", "midwatch leader --watch --json"],
   async *run(context, { watch }) {
     using workspace = workspaceOf(context);
-    if (watch) yield* workspace.watchLeader(context.signal);
-    else yield await workspace.leader();
+    if (watch) yield* workspace.journal.watchLeader(context.signal);
+    else yield await workspace.journal.leader();
   },
   render: ({ state, holder, term, since, pid }, options) =>
     holder === null

@@ -18,8 +18,8 @@ export const snapshot: Operation = operation({
   examples: ["midwatch snapshot", "midwatch snapshot --keep 5", "midwatch snapshot --watch"],
   async *run(context, { keep, watch, rebuild }) {
     using workspace = workspaceOf(context, { config: { snapshot_keep: keep } });
-    if (!watch || rebuild) yield await workspace.snapshot({ rebuild });
-    if (watch) yield* workspace.watchSnapshot(context.signal);
+    if (!watch || rebuild) yield await workspace.journal.snapshot({ rebuild });
+    if (watch) yield* workspace.journal.watchSnapshot(context.signal);
   },
   render: ({ recent, archived, events, bad_lines }) =>
     `${events} ${events === 1 ? "event" : "events"}: ${recent} ${recent === 1 ? "interaction" : "interactions"} in communication.md, ${archived} in archive.md${bad_lines > 0 ? `, ${bad_lines} bad lines in events.error.log` : ""}`,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SyncStatus } from "../../fleet.ts";
+import type { SyncStatus } from "../../fleet/workspace.ts";
 import { configFlag } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
@@ -31,12 +31,12 @@ export const sync: Operation = operation({
     using workspace = workspaceOf(context, { make: init, config });
     const tell = (text: string): void => context.notice(text);
     if (status) {
-      yield (await workspace.syncStatus()) ?? NEVER;
+      yield (await workspace.remote.status()) ?? NEVER;
       return;
     }
-    if (init) await workspace.initSync(tell);
-    if (watch) yield* workspace.watchSync({ signal: context.signal, tell });
-    else yield await workspace.sync({ signal: context.signal, tell });
+    if (init) await workspace.remote.init(tell);
+    if (watch) yield* workspace.remote.watch({ signal: context.signal, tell });
+    else yield await workspace.remote.sync({ signal: context.signal, tell });
   },
   render: (status, options) =>
     table([

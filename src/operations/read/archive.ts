@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatSize } from "../../core/size.ts";
-import type { Archived } from "../../fleet.ts";
+import type { Archived } from "../../fleet/workspace.ts";
 import { agentRef } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
@@ -30,7 +30,7 @@ export const archive: Operation = operation({
   input,
   changes: true,
   examples: ["midwatch archive build-1"],
-  run: (context, { agent, run }) => workspaceOf(context).archive(agent, { run, progress: bytesDone(context) }),
+  run: (context, { agent, run }) => workspaceOf(context).files.archive(agent, { run, progress: bytesDone(context) }),
   render,
   exitCode: failed,
   next: (archived) => `midwatch ${failed(archived) === 0 ? "restore" : "verify"} ${archived.agent}`,
@@ -43,7 +43,7 @@ export const restore: Operation = operation({
   input,
   changes: true,
   examples: ["midwatch restore build-1"],
-  run: (context, { agent, run }) => workspaceOf(context).restore(agent, { run, progress: bytesDone(context) }),
+  run: (context, { agent, run }) => workspaceOf(context).files.restore(agent, { run, progress: bytesDone(context) }),
   render,
   exitCode: failed,
   next: ({ agent }) => `midwatch logs ${agent}`,

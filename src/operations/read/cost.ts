@@ -19,7 +19,7 @@ export const cost: Operation = operation({
   examples: ["midwatch cost", "midwatch cost --since 24h --by model", "midwatch cost --by agent --json"],
   async run(context, { since, by }) {
     using workspace = workspaceOf(context);
-    return await workspace.cost({ since, by });
+    return await workspace.verdicts.cost({ since, by });
   },
   render: (records, options) => {
     const rows = records.map(({ of, runs, tokens, cost_usd, estimated_usd, unpriced }) => [

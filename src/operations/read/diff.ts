@@ -23,9 +23,9 @@ export const diff: Operation = operation({
   examples: ["midwatch diff port-1", "midwatch diff --stat port-1", "midwatch diff --no-mask port-1 | git apply"],
   run: async (context, { agent, stat, mask }) => {
     const workspace = workspaceOf(context);
-    const found = await workspace.diff(agent, { stat });
+    const found = await workspace.runs.diff(agent, { stat });
     if (!mask) return found;
-    const hide = workspace.maskers().ofAgent(found.agent);
+    const hide = workspace.logs.maskers().ofAgent(found.agent);
     const commits = found.commits.map((one) => ({ ...one, subject: hide.text(one.subject) }));
     return { ...found, commits, patch: found.patch === null ? null : hide.text(found.patch) };
   },

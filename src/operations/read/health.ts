@@ -22,8 +22,8 @@ export const health: Operation = operation({
   examples: ["midwatch health", "midwatch health --json", "midwatch health --resume"],
   async run(context, { resume }) {
     using workspace = workspaceOf(context);
-    if (resume) for (const actor of await workspace.resume()) context.notice(`${actor} may go on.`);
-    return await workspace.health();
+    if (resume) for (const actor of await workspace.journal.resume()) context.notice(`${actor} may go on.`);
+    return await workspace.up.health();
   },
   render: ({ state, leader, alive, paused, errors, disk, snapshot, engine, sync, alerts }, options) =>
     table([

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { type AgentId, parseTaskId } from "../../core/ids.ts";
 import { formatSize } from "../../core/size.ts";
-import type { Activity, LogItem, LogRecord, Workspace } from "../../fleet.ts";
+import type { Activity, LogItem, LogRecord, Workspace } from "../../fleet/workspace.ts";
 import { longLine } from "../../stream/long-line.ts";
 import type { Maskers } from "../../stream/maskers.ts";
 import { activityText } from "../activity.ts";
@@ -35,7 +35,7 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
         hint: "Leave out raw and mask.",
       });
     const workspace = workspaceOf(context);
-    const hide = mask ? workspace.maskers() : undefined;
+    const hide = mask ? workspace.logs.maskers() : undefined;
     const offset = rest.offset ?? (rest.limit === undefined ? undefined : 0);
     const whole = raw || offset !== undefined || since !== undefined;
     const lines = asked ?? (whole ? undefined : LINES);
@@ -50,7 +50,7 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
           },
         );
       }
-      return taskLines(context, workspace.logTask(parseTaskId(task), options), options.lines, hide);
+      return taskLines(context, workspace.logs.ofTask(parseTaskId(task), options), options.lines, hide);
     }
     if (pretty && (raw || context.json))
       throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
@@ -68,10 +68,10 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
       throw new MidwatchError("USAGE", "--raw gives the bytes of one run; --forever goes through several.", {
         hint: "Use -f with --raw.",
       });
-    if (pretty) return prettyLines(workspace.activities(agent, options, hide));
-    if (raw) return workspace.logBytes(agent, options);
+    if (pretty) return prettyLines(workspace.logs.activities(agent, options, hide));
+    if (raw) return workspace.logs.bytes(agent, options);
     const all = offset === undefined && since === undefined && rest.grep === undefined && lines !== 0;
-    const found = workspace.log(agent, options);
+    const found = workspace.logs.read(agent, options);
     const items =
       context.door === "cli" && all && !rest.stderr
         ? noted(context, workspace, found, { agent, run: rest.run })
@@ -93,8 +93,8 @@ async function* noted(
     yield item;
   }
   if (printed || context.signal.aborted) return;
-  const agent = workspace.resolve(of.agent);
-  const errors = workspace.log(agent, { stderr: true, run: of.run, lines: 1 });
+  const agent = workspace.runs.resolve(of.agent);
+  const errors = workspace.logs.read(agent, { stderr: true, run: of.run, lines: 1 });
   const { done } = await errors.next();
   await errors.return(undefined);
   const run = of.run === undefined ? "" : ` --run ${of.run}`;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Workspace } from "../../fleet.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 
@@ -14,17 +14,17 @@ export const metrics: Operation = operation({
   examples: ["midwatch metrics", "midwatch metrics | grep stop_seconds"],
   async run(context) {
     using workspace = workspaceOf(context);
-    return { text: (await fromServer(workspace)) ?? (await workspace.metrics()) };
+    return { text: (await fromServer(workspace)) ?? (await workspace.up.metrics()) };
   },
   render: ({ text }) => text,
 });
 
 /** Undefined when none answers, or we are an agent, which has no token. */
 async function fromServer(workspace: Workspace): Promise<string | undefined> {
-  const server = workspace.server();
+  const server = workspace.http.server();
   if (server === undefined) return undefined;
   try {
-    const headers = { authorization: `Bearer ${workspace.httpToken()}` };
+    const headers = { authorization: `Bearer ${workspace.http.token()}` };
     const answer = await fetch(`${server.url}/metrics`, { headers, signal: AbortSignal.timeout(5000) });
     return answer.ok ? await answer.text() : undefined;
   } catch {

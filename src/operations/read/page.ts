@@ -23,7 +23,7 @@ export const page: Operation = operation({
   }),
   changes: false,
   examples: ["midwatch page --tail build-1", "midwatch page --line 5000000 --limit 50 build-1 --json | jq .next"],
-  run: (context, { agent, time: timeMs, ...options }) => workspaceOf(context).page(agent, { ...options, timeMs }),
+  run: (context, { agent, time: timeMs, ...options }) => workspaceOf(context).logs.page(agent, { ...options, timeMs }),
   render: ({ records, first_line, lines }) =>
     [...records.map((record) => JSON.stringify(record)), `lines ${first_line ?? "?"} on, of ${lines ?? "?"}`].join(
       "\n",

@@ -23,7 +23,7 @@ export const search: Operation = operation({
   examples: ['midwatch search "rate limit"', "midwatch search --agent build-1 --since 1h ECONNRESET"],
   run: (context, { text, task, agent, since }) =>
     masked(
-      workspaceOf(context).search(text, {
+      workspaceOf(context).logs.search(text, {
         task: task === undefined ? undefined : parseTaskId(task),
         agent,
         sinceMs: since,

@@ -21,7 +21,7 @@ export const summary: Operation = operation({
     if (all && agent !== undefined)
       throw new MidwatchError("USAGE", "An agent and --all exclude each other.", { hint: "Leave one of them out." });
     using workspace = workspaceOf(context);
-    return all ? await workspace.summaries() : await workspace.summary(agent);
+    return all ? await workspace.verdicts.all() : await workspace.verdicts.of(agent);
   },
   render: (said, options) => (Array.isArray(said) ? summaryTable(said, options) : summaryText(said, options)),
   next: (said) => (Array.isArray(said) ? undefined : `midwatch logs ${said.instance_id}`),

@@ -15,7 +15,7 @@ export const timeline: Operation = operation({
   }),
   changes: false,
   examples: ["midwatch timeline fix-1", "midwatch timeline fix-1 --json | jq '.items[] | select(.level == \"error\")'"],
-  run: (context, { agent, run }) => workspaceOf(context).timeline(agent, run),
+  run: (context, { agent, run }) => workspaceOf(context).logs.timeline(agent, run),
   render: ({ items }) =>
     table(items.map(({ at, seq, kind, label }) => [at ?? "-", seq === null ? "-" : `line ${seq}`, kind, label])),
   next: ({ agent }) => `midwatch logs ${agent}`,

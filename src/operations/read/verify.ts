@@ -15,7 +15,7 @@ export const verify: Operation = operation({
   }),
   changes: false,
   examples: ["midwatch verify build-1", "midwatch verify --run 1 build-1"],
-  run: (context, { agent, run }) => workspaceOf(context).verify(agent, { run, progress: bytesDone(context) }),
+  run: (context, { agent, run }) => workspaceOf(context).logs.verify(agent, { run, progress: bytesDone(context) }),
   render: renderVerified,
   exitCode: ({ ok }) => (ok ? 0 : 1),
 });

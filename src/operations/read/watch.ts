@@ -19,10 +19,10 @@ export const watch: Operation = operation({
   async *run(context, { once, ...config }) {
     using workspace = workspaceOf(context, { config });
     if (!once) {
-      for await (const one of workspace.watch(context.signal, (text) => context.notice(text))) yield [one];
+      for await (const one of workspace.verdicts.follow(context.signal, (text) => context.notice(text))) yield [one];
       return;
     }
-    const { summaries, failed } = await workspace.watcher().round({ once: true });
+    const { summaries, failed } = await workspace.verdicts.rounds().round({ once: true });
     for (const { agent, error } of failed) context.notice(`${agent} could not be read: ${error}`);
     yield summaries;
   },

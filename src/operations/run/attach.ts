@@ -20,20 +20,20 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
   examples: ["midwatch attach fix-1", "midwatch attach --no-tmux fix-1"],
   async *run(context, { agent: asked, tmux }) {
     const workspace = workspaceOf(context);
-    const { agent, phase } = await workspace.show(asked);
+    const { agent, phase } = await workspace.runs.show(asked);
     const windowed = tmux && context.terminal && !context.json && !ENDED_PHASES.includes(phase);
-    const window = windowed ? await workspace.attach(agent, context.signal) : "absent";
+    const window = windowed ? await workspace.runs.attach(agent, context.signal) : "absent";
     if (window === "absent") {
       if (windowed) context.notice("tmux is not here; following the log instead (Ctrl-C leaves it)");
-      const seen = workspace.activities(
+      const seen = workspace.logs.activities(
         agent,
         { lines: LINES, follow: true, signal: context.signal },
-        workspace.maskers(),
+        workspace.logs.maskers(),
       );
       if (!context.json) yield* prettyLines(seen);
     } else if (window === "failed" && !context.signal.aborted)
       context.notice("the window is gone; the agent has no part in that");
-    if (!context.signal.aborted) yield await workspace.show(agent);
+    if (!context.signal.aborted) yield await workspace.runs.show(agent);
   },
   render: (shown, options) => ("agent" in shown ? `${shown.agent}  ${state(shown, options)}` : ""),
   next: (shown) =>

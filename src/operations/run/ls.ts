@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseTaskId, type TaskId } from "../../core/ids.ts";
 import type { ListRecord } from "../../core/types.ts";
-import type { FleetRecord } from "../../fleet.ts";
+import type { FleetRecord } from "../../fleet/workspace.ts";
 import { fleetOf } from "../fleet-of.ts";
 import { workspaceOf } from "../open.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
@@ -22,7 +22,7 @@ export const ls: Operation = operation({
     const wanted = task === undefined ? undefined : parseTaskId(task);
     if (!all_hosts) {
       const onLeft = (count: number): void => context.notice(leftWords(count));
-      return inTask(context, await workspaceOf(context).list({ all, onLeft }), wanted);
+      return inTask(context, await workspaceOf(context).runs.list({ all, onLeft }), wanted);
     }
     await using fleet = await fleetOf(context);
     return (await fleet.list(all)).filter((record) => wanted === undefined || record.task === wanted);

@@ -49,7 +49,7 @@ export const progress: Operation = operation({
   ],
   run: (context, { words, percent }) => {
     const { agent, rest } = withId(words, 2);
-    return workspaceOf(context).progress(agent, rest[0] as string, rest[1] as string, percent);
+    return workspaceOf(context).mail.progress(agent, rest[0] as string, rest[1] as string, percent);
   },
   render: (report) => told(report, report.status),
   next: ({ agent_id }) => `midwatch summary ${agent_id}`,
@@ -75,7 +75,7 @@ export const finding: Operation = operation({
       throw new MidwatchError("USAGE", `${JSON.stringify(rest[1])} is not a severity.`, {
         hint: `One of ${SEVERITIES.join(", ")}.`,
       });
-    return workspaceOf(context).finding(agent, rest[0] as string, severity.data, rest[2] as string, parsed(data));
+    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity.data, rest[2] as string, parsed(data));
   },
   render: (report) => told(report, `${report.finding_type} (${report.severity})`),
   next: () => "midwatch events",

@@ -19,7 +19,8 @@ export const restart: Operation = operation({
   }),
   changes: true,
   examples: ["midwatch restart build-1", 'midwatch restart fix-1 --resume "now run the tests too"'],
-  run: (context, { agent, resume }) => workspaceOf(context).restart(agent, { resume: resume === "" ? true : resume }),
+  run: (context, { agent, resume }) =>
+    workspaceOf(context).runs.restart(agent, { resume: resume === "" ? true : resume }),
   render: (record) =>
     record.error
       ? `${record.agent}  ${record.phase}: ${record.error.message}`

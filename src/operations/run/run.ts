@@ -4,7 +4,7 @@ import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId, quote } from "../../core/ids.ts";
 import type { ShowRecord } from "../../core/types.ts";
-import { checkRun, type RunRecord } from "../../fleet.ts";
+import { checkRun, type RunRecord } from "../../fleet/workspace.ts";
 import type { StartOptions } from "../../run/start.ts";
 import { DRIVER_NAMES, presentDriver } from "../../workspace/find-driver.ts";
 import { configFlag } from "../fields.ts";
@@ -195,7 +195,7 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
     context.notice(`the usual workspace cannot be written; using ${workspace.root} for this run`);
   const started: RunRecord[] = [];
   for (const options of all) {
-    const one = await workspace.run(options);
+    const one = await workspace.runs.start(options);
     if (one.warning) context.notice(one.warning);
     started.push(one);
     yield one;
@@ -203,7 +203,7 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
   }
   const agents = started.filter(({ phase }) => phase !== "launch_failed").map(({ agent }) => agent);
   if (!wait || agents.length === 0) return;
-  const ended = await workspace.wait(agents, { signal: context.signal });
+  const ended = await workspace.runs.wait(agents, { signal: context.signal });
   if (!context.signal.aborted) yield* ended;
 }
 

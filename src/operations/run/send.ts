@@ -40,15 +40,15 @@ export const send: Operation = operation({
     const workspace = workspaceOf(context);
     if (text === undefined) {
       if (!close) throw new MidwatchError("USAGE", "There is no message.", { hint: 'midwatch send ID "text"' });
-      return { agent: await workspace.closeInput(agent), closed: true as const };
+      return { agent: await workspace.mail.close(agent), closed: true as const };
     }
-    const message = await workspace.send(
+    const message = await workspace.mail.send(
       agent,
       text === "-" && context.door === "cli" ? await readInput(context, text, "The message", MESSAGE_BYTES) : text,
     );
-    if (close) await workspace.closeInput(agent);
+    if (close) await workspace.mail.close(agent);
     const timeoutMs = timeout ?? WAIT_MS;
-    const last = wait ? await workspace.delivered(message, { timeoutMs, signal: context.signal }) : message;
+    const last = wait ? await workspace.mail.delivered(message, { timeoutMs, signal: context.signal }) : message;
     return { ...last, text: maskText(last.text), waited: wait };
   },
   render: (sent) =>
@@ -74,7 +74,7 @@ export const messages: Operation = operation({
   changes: false,
   examples: ["midwatch messages fix-1", "midwatch messages --json fix-1 | jq .state"],
   run: async (context, { agent }) => {
-    const all = await workspaceOf(context).messages(agent);
+    const all = await workspaceOf(context).mail.list(agent);
     return all.map((message) => maskValue(message) as Message);
   },
   render: (all, options) =>

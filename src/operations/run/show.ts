@@ -42,7 +42,7 @@ export const show: Operation = operation({
   changes: false,
   examples: ["midwatch show build-1", "midwatch show --files build-1", "midwatch show build-1 --json | jq .exit"],
   run: async (context, { agent, files }) => {
-    const record = await workspaceOf(context).show(agent);
+    const record = await workspaceOf(context).runs.show(agent);
     return context.json || files ? record : { ...record, files: [] };
   },
   render: (record, options) => {

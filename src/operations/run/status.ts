@@ -19,7 +19,7 @@ export const status: Operation = operation({
   examples: ["midwatch", "midwatch status --json | jq -r '.needs[].next'"],
   async run(context) {
     using workspace = workspaceOf(context);
-    return await workspace.attention((count) => context.notice(leftWords(count)));
+    return await workspace.verdicts.needs((count) => context.notice(leftWords(count)));
   },
   render,
   next: ({ needs, running }) =>

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Report } from "../../core/types.ts";
-import type { Workspace } from "../../fleet.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import { duration } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
@@ -41,7 +41,7 @@ export const stop: Operation = operation({
       });
     const workspace = workspaceOf(context);
     const { found, missing } = split(workspace, agents);
-    if (found.length > 0) yield* await workspace.stop(found, { tree, graceMs: grace, purge, rescue, reason });
+    if (found.length > 0) yield* await workspace.runs.stop(found, { tree, graceMs: grace, purge, rescue, reason });
     const [first] = missing;
     if (first !== undefined)
       throw new MidwatchError(first.code, missing.map(({ message }) => message).join(" "), { hint: first.hint });
@@ -58,7 +58,7 @@ function split(workspace: Workspace, agents: readonly string[]): { found: AgentI
   const missing: MidwatchError[] = [];
   for (const agent of agents) {
     try {
-      found.push(workspace.resolve(agent));
+      found.push(workspace.runs.resolve(agent));
     } catch (error) {
       if (!(error instanceof MidwatchError)) throw error;
       missing.push(error);

@@ -34,7 +34,7 @@ export const task: Operation = operation({
   ],
   run: (context, { description, priority, label, deliverable, constraint, file, max_agents, on_verdict }) => {
     const some = (items: string[]): string[] | undefined => (items.length > 0 ? items : undefined);
-    return workspaceOf(context, { make: true }).task(description, {
+    return workspaceOf(context, { make: true }).runs.makeTask(description, {
       priority,
       labels: some(label),
       deliverables: some(deliverable),

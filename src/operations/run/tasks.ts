@@ -10,7 +10,7 @@ export const tasks: Operation = operation({
   input: z.strictObject({}),
   changes: false,
   examples: ["midwatch tasks", "midwatch tasks --json | jq -r .task"],
-  run: (context) => workspaceOf(context).tasks(),
+  run: (context) => workspaceOf(context).runs.tasks(),
   render: (found, options) =>
     found.length === 0
       ? "No tasks."

@@ -24,7 +24,11 @@ export const wait: Operation = operation({
   changes: false,
   examples: ["midwatch wait build-1 test-1", "midwatch wait --any --timeout 10m build-1 test-1"],
   run: (context, { agents, any, timeout, max_running }) =>
-    workspaceOf(context, { config: { max_running } }).wait(agents, { any, timeoutMs: timeout, signal: context.signal }),
+    workspaceOf(context, { config: { max_running } }).runs.wait(agents, {
+      any,
+      timeoutMs: timeout,
+      signal: context.signal,
+    }),
   render: listTable,
   next: (records) => {
     const shown = records.find(({ outcome }) => outcome !== "completed") ?? records[0];

@@ -27,8 +27,8 @@ export async function playScene(lab: Lab, speed = 1): Promise<void> {
   const bin = placeActor(lab.folder, speed);
   const workspace = lab.open({ env: { ...process.env, PATH: `${bin}:${process.env["PATH"]}` } });
   const claude = (name: string, prompt: string, more: object = {}) =>
-    workspace.run({ driver: "claude", name, prompt, permission: "edit", ...more });
-  const parser = workspace.task("Port the parser to the new tokenizer without changing what users see", {
+    workspace.runs.start({ driver: "claude", name, prompt, permission: "edit", ...more });
+  const parser = workspace.runs.makeTask("Port the parser to the new tokenizer without changing what users see", {
     labels: ["parser"],
   });
   const lead = await claude("lead", "Port the parser to the new tokenizer. Keep the tests green.", {
@@ -40,22 +40,22 @@ export async function playScene(lab: Lab, speed = 1): Promise<void> {
     parent: lead.agent,
     role: "review",
   });
-  await workspace.run({
+  await workspace.runs.start({
     argv: ["sh", "-c", SUITE],
     name: "suite",
     task: parser.task as never,
     parent: lead.agent as never,
   });
-  const upload = workspace.task("Make the upload test reliable", { priority: "high" });
+  const upload = workspace.runs.makeTask("Make the upload test reliable", { priority: "high" });
   await claude("flake-hunter", "Fix the flaky upload test.", { task: upload.task });
-  const release = workspace.task("Release 1.5.0");
+  const release = workspace.runs.makeTask("Release 1.5.0");
   await claude("bump", "Upgrade the dependencies to their newest versions.", { task: release.task });
   await claude("notes", "Write the release notes of 1.5.0.", { task: release.task });
   await claude("migrate", "Run the migration 0042 on staging.", { task: release.task });
   await claude("schema", "Generate the schema with make schema.", { task: release.task });
   await claude("store", "Give the store a database.", { task: release.task });
   await claude("publish", "Publish the package.", { task: release.task });
-  await workspace.run({
+  await workspace.runs.start({
     argv: ["sh", "-c", "echo 'building image'; sleep 1; echo 'error: no space left on device' >&2; exit 2"],
     name: "image",
     task: release.task as never,
@@ -65,7 +65,7 @@ export async function playScene(lab: Lab, speed = 1): Promise<void> {
 
 async function talk(workspace: ReturnType<Lab["open"]>): Promise<void> {
   const say = (interaction: number, actor: string, type: string, content: string) =>
-    workspace.event({ interaction, actor, type, content });
+    workspace.journal.append({ interaction, actor, type, content });
   await say(1, "lead", "question", "Which of the tokenizer's modes does the template parser need?");
   await say(
     1,

@@ -1,17 +1,17 @@
 /** From a place on the disk to what every function over a workspace needs. */
 import { join } from "node:path";
-import { type ConfigInput, loadConfig } from "./core/config/config.ts";
-import { MidwatchError } from "./core/errors.ts";
-import { layout } from "./disk/layout.ts";
-import { readJson } from "./disk/replace.ts";
-import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "./disk/workspace.ts";
-import { rebuildFrom } from "./facts/folders.ts";
-import { EmbeddedEngine } from "./journal/embedded-engine.ts";
-import { fenced } from "./journal/term.ts";
-import { thresholdsFrom } from "./judge/thresholds.ts";
-import { AllOrigins } from "./sync/all-origins.ts";
-import { maskOutgoing } from "./up/sync.ts";
-import { type ArchiveStep, type Context, type LaunchStep, Registries } from "./workspace/context.ts";
+import { type ConfigInput, loadConfig } from "../core/config/config.ts";
+import { MidwatchError } from "../core/errors.ts";
+import { layout } from "../disk/layout.ts";
+import { readJson } from "../disk/replace.ts";
+import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "../disk/workspace.ts";
+import { rebuildFrom } from "../facts/folders.ts";
+import { EmbeddedEngine } from "../journal/embedded-engine.ts";
+import { fenced } from "../journal/term.ts";
+import { thresholdsFrom } from "../judge/thresholds.ts";
+import { AllOrigins } from "../sync/all-origins.ts";
+import { maskOutgoing } from "../up/sync.ts";
+import { type ArchiveStep, type Context, type LaunchStep, Registries } from "../workspace/context.ts";
 
 export interface OpenOptions {
   /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */

@@ -1,0 +1,44 @@
+/**
+ * The files of ended runs: `cleanup` (one piece of code, whoever comes first) → `pack` (archives) → `prune` to `trash`. Each file is accounted
+ * for, none is overwritten, no link is followed, and what is pruned can be brought back for a day.
+ */
+import type { Progress } from "../core/progress.ts";
+import { resolveId } from "../facts/locate.ts";
+import { type Archived, archive, restore } from "../files/archive.ts";
+import { type PruneOptions, type PruneRecord, prune, undoPrune } from "../files/prune.ts";
+import { reconcile } from "../run/reconcile.ts";
+import { assertPerson } from "../workspace/caller.ts";
+import type { Context } from "../workspace/context.ts";
+
+export class Files {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
+    assertPerson(this.#context, "archive logs");
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context, { of: [agent] });
+    return archive(this.#context, agent, options.run, options.progress);
+  }
+
+  async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
+    assertPerson(this.#context, "restore logs");
+    const agent = resolveId(this.#context, id);
+    await reconcile(this.#context, { of: [agent] });
+    return await restore(this.#context, agent, options.run, options.progress);
+  }
+
+  /** Takes ended agents away, to the trash first. */
+  prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "prune");
+    return prune(this.#context, options);
+  }
+
+  undoPrune(id?: string): Promise<PruneRecord[]> {
+    assertPerson(this.#context, "bring back what was pruned");
+    return undoPrune(this.#context, id);
+  }
+}

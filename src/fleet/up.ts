@@ -1,0 +1,53 @@
+/**
+ * What `midwatch up` keeps going while it leads: the rounds of `house` (reconcile, limits, queue, watch, snapshots, alerts, sync, fleet). It
+ * holds no truth: killed, it is followed by whoever leads next.
+ */
+import type { HealthRecord } from "../journal/health.ts";
+import type { Question } from "../nats/ask.ts";
+import type { SyncStatus } from "../sync/state.ts";
+import { type AlertHealth, healthOf } from "../up/alerts.ts";
+import { type HouseOptions, type HouseRecord, keepHouse } from "../up/house.ts";
+import { answerFleet, hostName, type JoinCall } from "../up/join.ts";
+import { Loop } from "../up/loop.ts";
+import { Metrics } from "../up/metrics.ts";
+import { withSync } from "../up/sync.ts";
+import type { Context } from "../workspace/context.ts";
+
+export class Up {
+  readonly #context: Context;
+  #metrics: Metrics | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** What `midwatch up` does: rounds while it leads, standing by while another does. */
+  keep(options: HouseOptions): AsyncGenerator<HouseRecord> {
+    return keepHouse(this.#context, options);
+  }
+
+  /** One round of `midwatch up`. */
+  loop(options: { lingerMs?: number } = {}): Loop {
+    return new Loop(this.#context, options);
+  }
+
+  /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
+  metrics(): Promise<string> {
+    this.#metrics ??= new Metrics(this.#context);
+    return this.#metrics.text();
+  }
+
+  /** What this workspace is called in its fleet. */
+  hostName(): string {
+    return hostName(this.#context);
+  }
+
+  /** Answers what other hosts of the fleet ask of this one, until the signal. */
+  answerFleet(call: JoinCall, handle: (question: Question) => Promise<unknown>): Promise<void> {
+    return answerFleet(this.#context, call, handle);
+  }
+
+  async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
+    return await withSync(this.#context, await healthOf(this.#context));
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The composition root: one object over one workspace, made of a few smaller ones, each over the rooms that do its work. Every door and the
+ * library do everything through it.
+ */
+import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
+import { rebuildFrom } from "../facts/folders.ts";
+import { FleetLink } from "../nats/link.ts";
+import { hubSettings } from "../up/join.ts";
+import { callingAgent } from "../workspace/caller.ts";
+import { type Caller, type Context, catchUp, withWriter } from "../workspace/context.ts";
+import { Alerting } from "./alerting.ts";
+import { Files } from "./files.ts";
+import { Http } from "./http.ts";
+import { Logs } from "./logs.ts";
+import { Mail } from "./mail.ts";
+import { type OpenOptions, open } from "./open.ts";
+import { Remote } from "./remote.ts";
+import { Runs } from "./runs.ts";
+import { SharedJournal } from "./shared-journal.ts";
+import { Up } from "./up.ts";
+import { Verdicts } from "./verdicts.ts";
+
+export type { AgentSummary } from "../core/summary.ts";
+export type { Activity } from "../drivers/index.ts";
+export type { Archived } from "../files/archive.ts";
+export type { PruneOptions, PruneRecord } from "../files/prune.ts";
+export type { Stored } from "../journal/engine.ts";
+export type { JournalEvent } from "../journal/event.ts";
+export type { HealthRecord } from "../journal/health.ts";
+export type { Leadership } from "../journal/leader.ts";
+export type { LogRecord } from "../log/record.ts";
+export type { CheckpointRecord } from "../messages/checkpoint.ts";
+export type { Question } from "../nats/ask.ts";
+export { type HostRecord, place, type Wish } from "../nats/host.ts";
+export type { FleetLink, FleetRecord } from "../nats/link.ts";
+export { checkRun } from "../run/check-run.ts";
+export type { FailureRecord, ReapOptions, ReapRecord } from "../run/reap.ts";
+export type { RunRecord } from "../run/run-record.ts";
+export type { WaitOptions } from "../run/wait.ts";
+export type { Glance, Page } from "../stream/page.ts";
+export type { LogItem, LogOptions } from "../stream/read.ts";
+export type { SyncStatus } from "../sync/state.ts";
+export type { HouseOptions, HouseRecord } from "../up/house.ts";
+export { readShipped } from "../up/ship-logs.ts";
+export type { Caller } from "../workspace/context.ts";
+export type { ServerFact } from "../workspace/http-files.ts";
+export type { Followed } from "./logs.ts";
+export type { OpenOptions } from "./open.ts";
+
+export function openWorkspace(options: OpenOptions = {}): Workspace {
+  const { context, usedFallback } = open(options);
+  return new Workspace(context, usedFallback);
+}
+
+/** The fleet that the configuration names; without a workspace too, for people who only look. */
+export function openFleet(config: Config, folder: string, workspace?: Workspace): Promise<FleetLink> {
+  const name = workspace?.up.hostName() ?? "cli";
+  return FleetLink.open(hubSettings(config, folder, name), config.nats_fleet, name);
+}
+
+export class Workspace {
+  readonly root: string;
+  readonly config: Config;
+  readonly usedFallback: boolean;
+  /** Agents: start, stop with proof, restart, wait, list, show. */
+  readonly runs: Runs;
+  /** What they printed: read, follow, page, search. */
+  readonly logs: Logs;
+  /** The files of those that ended: archive, restore, prune. */
+  readonly files: Files;
+  /** Messages to them, and what they report. */
+  readonly mail: Mail;
+  /** The shared journal: events, snapshots, checkpoints, who leads. */
+  readonly journal: SharedJournal;
+  /** What they are doing, what it costs, and who needs a person. */
+  readonly verdicts: Verdicts;
+  /** What `midwatch up` keeps going. */
+  readonly up: Up;
+  /** The journal of other machines, by git. */
+  readonly remote: Remote;
+  /** Messages to people. */
+  readonly alerts: Alerting;
+  /** What a server of this workspace needs. */
+  readonly http: Http;
+  readonly #context: Context;
+  readonly #borrowed: boolean;
+
+  constructor(context: Context, usedFallback = false, borrowed = false) {
+    this.#context = context;
+    this.#borrowed = borrowed;
+    this.root = context.layout.root;
+    this.config = context.config;
+    this.usedFallback = usedFallback;
+    this.runs = new Runs(context);
+    this.logs = new Logs(context);
+    this.files = new Files(context);
+    this.mail = new Mail(context);
+    this.journal = new SharedJournal(context);
+    this.verdicts = new Verdicts(context);
+    this.up = new Up(context);
+    this.remote = new Remote(context);
+    this.alerts = new Alerting(context);
+    this.http = new Http(context);
+  }
+
+  /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
+  as(caller: Caller, flags: ConfigInput = {}): Workspace {
+    const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+    const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
+  }
+
+  /** Who asks, as far as processes above us and the environment tell. */
+  caller(): Caller {
+    return { agent: callingAgent(this.#context) };
+  }
+
+  /** Whether a person asks, and no agent. */
+  isPersons(): boolean {
+    return callingAgent(this.#context) === undefined;
+  }
+
+  /** Makes the registry anew from the folders. */
+  rebuild(): { tasks: number; agents: number; runs: number } {
+    const contents = withWriter(this.#context, (registry) => rebuildFrom(this.#context.layout, registry));
+    return { tasks: contents.tasks.length, agents: contents.agents.length, runs: contents.runs.length };
+  }
+
+  close(): void {
+    this.verdicts.close();
+    if (this.#borrowed) return;
+    this.#context.registries.close();
+    void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** What is wrong with the registry's file; empty when it is sound. */
+  checkRegistry(): string[] {
+    let problems: string[] = [];
+    catchUp(this.#context, (registry) => {
+      problems = registry.integrity();
+    });
+    return problems;
+  }
+}
