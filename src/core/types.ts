@@ -36,9 +36,6 @@ export type FileKind =
   | "summaries"
   | "worktree";
 
-/** Phases after which nothing of the run can be alive. `lost` is not among them: its processes may live on. */
-export const ENDED_PHASES: readonly Phase[] = ["drained", "archived", "launch_failed"];
-
 interface ExitStatus {
   code: number | null;
   /** A name such as SIGTERM. */

@@ -1,5 +1,7 @@
 /** A run as it is now: its facts read with the process table. */
-import { ENDED_PHASES, type Phase } from "../core/types.ts";
+
+import { isOver } from "../core/phase.ts";
+import type { Phase } from "../core/types.ts";
 import type { RunRow } from "../registry/registry.ts";
 import type { RunName } from "../workspace/context.ts";
 import type { Facts } from "./facts.ts";
@@ -17,5 +19,5 @@ export function phaseNow(facts: Facts): Phase {
 }
 
 export function hasEnded(facts: Facts): boolean {
-  return ENDED_PHASES.includes(phaseNow(facts));
+  return isOver({ phase: phaseNow(facts) });
 }

@@ -1,7 +1,7 @@
 /** AGENT_REGISTRY.json: a task's agents for people and jq. A view: replaced whole, never read back. */
 import type { TaskId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import { iso } from "../core/time.ts";
-import { ENDED_PHASES } from "../core/types.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { listRecord } from "./record.ts";
@@ -44,7 +44,7 @@ export function writeView(context: Context, task: TaskId): void {
   // Counted now from what is listed: a number that is kept and changed would go wrong one day.
   const counts = {
     total: agents.length,
-    active: listed.filter(({ run }) => !ENDED_PHASES.includes(run.phase)).length,
+    active: listed.filter(({ run }) => !isOver(run)).length,
     completed: listed.filter(({ run }) => run.outcome === "completed").length,
   };
   try {

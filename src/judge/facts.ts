@@ -1,4 +1,5 @@
 /** What is known of a run from outside its words, and what the judge makes of that: how it stands, and whether its silence is a hang. */
+import { isAtWork } from "../core/phase.ts";
 import type { Hold, Outcome, Phase } from "../core/types.ts";
 import type { Measure } from "./stuck.ts";
 
@@ -34,11 +35,6 @@ export type Waiting = "start" | "model" | "tool" | "permission" | "nothing";
 
 /** Idle programs of a JavaScript runtime still use a little. */
 const IDLE_CPU = 0.02;
-const LIVE: readonly Phase[] = ["running", "stopping", "stuck", "lost"];
-
-export function isLive({ phase }: Facts): boolean {
-  return LIVE.includes(phase);
-}
 
 type Outside = Omit<Measure, "seq">;
 
@@ -46,7 +42,7 @@ export function fromOutside(facts: Facts): Outside[] {
   const { phase, outcome, why, hold } = facts;
   if (phase === "launch_failed") return [{ rule: "never_started", value: 1, quote: why ?? "" }];
   if (outcome === "failed" || outcome === "limit") return [{ rule: "failed", value: 1, quote: why ?? outcome }];
-  if (!isLive(facts)) return [];
+  if (!isAtWork(facts)) return [];
   if (hold !== null) return [{ rule: "held", value: 1, quote: `held for ${hold.why} since ${hold.since}` }];
   if (facts.process?.stopped === true) return [{ rule: "held", value: 1, quote: "its process is stopped by a signal" }];
   return [];

@@ -4,10 +4,11 @@
  * where it does not know it says `unknown`, because a false alarm costs more than a late one.
  */
 import { maskText } from "../core/mask.ts";
+import { isAtWork } from "../core/phase.ts";
 import type { Level } from "../core/summary.ts";
 import type { Verdict } from "../core/types.ts";
 import type { Activity, Trouble, TroubleActivity } from "../drivers/index.ts";
-import { type Facts, fromOutside, fromSilence, isLive, type Waiting } from "./facts.ts";
+import { type Facts, fromOutside, fromSilence, type Waiting } from "./facts.ts";
 import { Flood } from "./flood.ts";
 import { RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
 import { Said } from "./said.ts";
@@ -133,7 +134,7 @@ export class Judge {
   }
 
   verdict(facts: Facts): Judgement {
-    const live = isLive(facts);
+    const live = isAtWork(facts);
     const reasons = [
       ...fromOutside(facts).flatMap((measure) => this.#reason({ ...measure, seq: null })),
       ...this.#fromTrouble(),
@@ -151,7 +152,7 @@ export class Judge {
     const [first] = reasons;
     const trouble = this.#trouble?.activity ?? null;
     if (first === undefined) {
-      const known = facts.outcome === "completed" || (isLive(facts) && this.#count >= FEW_STEPS);
+      const known = facts.outcome === "completed" || (isAtWork(facts) && this.#count >= FEW_STEPS);
       const confidence = this.#words.rich ? ON_TRACK.rich : ON_TRACK.poor;
       const verdict = known ? "on_track" : "unknown";
       return { verdict, level: "none", confidence: known ? confidence : 0, cause: null, resets_at: null, reasons };

@@ -6,8 +6,8 @@
 import { readdirSync } from "node:fs";
 import { type ErrorCode, MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { type AgentId, isTaskId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import { monoMs } from "../core/time.ts";
-import { ENDED_PHASES } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import { readText } from "../disk/replace.ts";
@@ -172,12 +172,11 @@ function settle(
     );
     for (const { agent, run } of unborn) registry.deleteRun(agent, run);
     for (const { task, agent, run, row } of changed) {
-      if (ENDED_PHASES.includes(row.phase))
-        registry.putFiles(agent, run, trackedFiles(context.layout, { task, agent, run }));
+      if (isOver(row)) registry.putFiles(agent, run, trackedFiles(context.layout, { task, agent, run }));
     }
   });
   if (!told) return;
-  const over = changed.filter(({ row }) => ENDED_PHASES.includes(row.phase));
+  const over = changed.filter(({ row }) => isOver(row));
   for (const { agent, run } of [...over, ...unborn])
     removeFile(context.layout.root, context.layout.activeMark(agent, run));
   for (const task of new Set(changed.map(({ task: id }) => id))) writeView(context, task);

@@ -7,8 +7,9 @@ import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { newNonce } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
+import { isOver } from "../core/phase.ts";
 import { iso, monoMs } from "../core/time.ts";
-import { ENDED_PHASES, type Message } from "../core/types.ts";
+import type { Message } from "../core/types.ts";
 import { preflight } from "../disk/free-space.ts";
 import { linkMove } from "../disk/inside.ts";
 import { assertWritable } from "../disk/workspace.ts";
@@ -38,7 +39,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   const former = facts.intent;
   const phase = phaseNow(facts);
   // Without an intent it is being started just now.
-  if (!former || !ENDED_PHASES.includes(phase)) {
+  if (!former || !isOver({ phase })) {
     throw new MidwatchError("REFUSED_ALIVE", `${agent} is ${phase}; only an agent that has ended can be restarted.`, {
       hint: `midwatch stop ${agent}`,
     });

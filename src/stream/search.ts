@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { MidwatchError, throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { ENDED_PHASES } from "../core/types.ts";
+import { isOver } from "../core/phase.ts";
 import { readFacts } from "../facts/facts.ts";
 import { logPlaces } from "../facts/log-path.ts";
 import { hasEnded } from "../facts/observe.ts";
@@ -86,7 +86,7 @@ interface RunOf extends RunName {
 function runsOf(context: Context, { task, agent }: SearchOptions): RunOf[] {
   return withReader(context, (registry) => registry.runNames(task))
     .filter((one) => agent === undefined || one.agent === agent)
-    .map(({ phase, ...name }) => ({ ...name, ended: ENDED_PHASES.includes(phase) }));
+    .map(({ phase, ...name }) => ({ ...name, ended: isOver({ phase }) }));
 }
 
 type PieceOf = Piece & { agent: AgentId; run: number };

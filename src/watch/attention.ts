@@ -2,7 +2,7 @@
 
 import { ATTENTION_KINDS, type AttentionKind } from "../core/attention-record.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { ENDED_PHASES } from "../core/types.ts";
+import { isOver } from "../core/phase.ts";
 import { list } from "../run/list.ts";
 import type { Context } from "../workspace/context.ts";
 import { latestSummaries } from "./summaries.ts";
@@ -36,7 +36,7 @@ export async function needs(context: Context, onLeft?: (count: number) => void):
       const since = ended_at ?? hold?.since ?? (attention.kind === "lost" ? null : (summary?.since ?? null));
       found.needs.push({ agent, task, need: attention.kind, why: attention.why, since, next: attention.next });
     } else if (record.queued) found.queued++;
-    else if (ENDED_PHASES.includes(phase) || outcome !== null) found.ended++;
+    else if (isOver({ phase }) || outcome !== null) found.ended++;
     else found.running.push({ agent, does: summary?.current_activity ?? "" });
   }
   found.needs.sort((a, b) => ATTENTION_KINDS.indexOf(a.need) - ATTENTION_KINDS.indexOf(b.need));

@@ -3,8 +3,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AgentId, isAgentId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
-import { ENDED_PHASES } from "../core/types.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import type { Observed } from "../facts/observe.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -71,8 +71,7 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
   return {
     async next(observed) {
       const due = performance.now() >= allAt;
-      for (const { agent, row, left } of observed ?? [])
-        if (!left && ENDED_PHASES.includes(row.phase)) printed.add(agent);
+      for (const { agent, row, left } of observed ?? []) if (!left && isOver(row)) printed.add(agent);
       if (!due && printed.size === 0) return [];
       if (due || arrived) follow();
       const only = due ? undefined : new Set(printed);

@@ -6,9 +6,9 @@
 import { statSync } from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
-import { ENDED_PHASES } from "../core/types.ts";
 import type { Driver } from "../drivers/index.ts";
 import { readFacts } from "../facts/facts.ts";
 import type { Observed } from "../facts/observe.ts";
@@ -214,7 +214,7 @@ export class Watch {
 
   /** True when there is more. */
   #read({ task, agent, run, row }: Observed, kept: Kept, bytes: number): boolean {
-    const live = !ENDED_PHASES.includes(row.phase);
+    const live = !isOver(row);
     if (kept.file !== null && live) {
       const now = statSync(kept.file.path, { throwIfNoEntry: false });
       if (now?.ino === kept.file.ino && now.size === kept.file.size) return false;
@@ -267,7 +267,7 @@ export class Watch {
       cursor: kept.reading.cursor,
       bytes: places.find,
       previous: kept.summary,
-      final: !now.more && ENDED_PHASES.includes(row.phase),
+      final: !now.more && isOver(row),
     });
     if (row.outcome !== null) return summary;
     // Whoever looks tells it, also one that asks no model itself.

@@ -5,8 +5,9 @@
 
 import { batch, computed, type Signal, signal } from "@preact/signals";
 import type { TaskFact } from "../../src/core/intent.ts";
+import { isOver } from "../../src/core/phase.ts";
 import type { AgentSummary } from "../../src/core/summary.ts";
-import { ENDED_PHASES, type ListRecord } from "../../src/core/types.ts";
+import type { ListRecord } from "../../src/core/types.ts";
 import { get, type Items } from "./api.ts";
 import { subscribe } from "./live.ts";
 
@@ -120,7 +121,7 @@ function readTasks(): Promise<void> {
 
 /** Something of it may still work; one that lost its keeper does. */
 export function isLive({ phase }: Pick<FleetItem, "phase">): boolean {
-  return !ENDED_PHASES.includes(phase);
+  return !isOver({ phase });
 }
 
 /** Every agent as it is now; for lists that depend on all of them. */

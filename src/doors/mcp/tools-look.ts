@@ -3,7 +3,8 @@ import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
 import type { TaskFact } from "../../core/intent.ts";
-import { ENDED_PHASES, type ListRecord } from "../../core/types.ts";
+import { isOver } from "../../core/phase.ts";
+import type { ListRecord } from "../../core/types.ts";
 import type { AgentSummary, LogRecord } from "../../fleet/workspace.ts";
 import { logs } from "../../operations/read/logs.ts";
 import { search } from "../../operations/read/search.ts";
@@ -57,7 +58,7 @@ export const taskStatus: Tool = tool({
     if (fact === undefined)
       throw new MidwatchError("NOT_FOUND_TASK", `There is no task ${id}.`, { hint: "create_real_task makes one." });
     const records = await call.ask<ListRecord[]>(ls, { all: true, task: id });
-    const active = records.filter(({ phase }) => !ENDED_PHASES.includes(phase));
+    const active = records.filter(({ phase }) => !isOver({ phase }));
     const completed = records.filter(({ outcome }) => outcome === "completed");
     const { items, truncated } = await first(records.map(agentReply));
     const { progress, findings } = call.workspace().mail.reports(id, REPORTS);
@@ -124,7 +125,7 @@ export const listAgents: Tool = tool({
     const records = await call.ask<ListRecord[]>(ls, input);
     const from = cursor === undefined ? 0 : records.findIndex(({ agent }) => agent === cursor) + 1;
     const { items, truncated } = await first(records.slice(from).map(agentReply));
-    const live = records.filter(({ phase }) => !ENDED_PHASES.includes(phase)).length;
+    const live = records.filter(({ phase }) => !isOver({ phase })).length;
     return {
       agents: items,
       total: records.length,

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
-import { ENDED_PHASES, type ListRecord } from "../../core/types.ts";
+import { isSettled } from "../../core/phase.ts";
+import type { ListRecord } from "../../core/types.ts";
 import { ls } from "../../operations/run/ls.ts";
 import { wait } from "../../operations/run/wait.ts";
 import { first, MOST } from "./bounds.ts";
@@ -45,14 +46,14 @@ export const waitForAgents: Tool = tool({
     const before = more.cursor === undefined ? states(records) : readCursor(more.cursor);
     for (let waited = 0; ; waited++) {
       const changed = records.filter((one) => before[one.agent] !== stateOf(one));
-      const live = records.filter((one) => !isOver(one));
+      const live = records.filter((one) => !isSettled(one));
       const left = deadline - performance.now();
       const enough = live.length === 0 || (!more.all && changed.length > 0);
       if (enough || left <= 0 || call.signal.aborted) {
         const { items } = await first(changed.map(agentReply));
         return {
           changed: items,
-          ended: records.filter(isOver).map(({ agent }) => agent),
+          ended: records.filter(isSettled).map(({ agent }) => agent),
           running: live.map(({ agent }) => agent),
           all_ended: live.length === 0,
           timed_out: !enough,
@@ -105,11 +106,6 @@ async function look(
       { hint: "list_agents tells the ids." },
     );
   });
-}
-
-function isOver({ phase }: ListRecord): boolean {
-  // Nothing more happens to a lost or stuck one by itself.
-  return ENDED_PHASES.includes(phase) || phase === "lost" || phase === "stuck";
 }
 
 function stateOf({ run, phase, outcome, verdict }: ListRecord): string {

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { ENDED_PHASES, type ShowRecord } from "../../core/types.ts";
+import { isOver } from "../../core/phase.ts";
+import type { ShowRecord } from "../../core/types.ts";
 import { agentRef } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
@@ -21,7 +22,7 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
   async *run(context, { agent: asked, tmux }) {
     const workspace = workspaceOf(context);
     const { agent, phase } = await workspace.runs.show(asked);
-    const windowed = tmux && context.terminal && !context.json && !ENDED_PHASES.includes(phase);
+    const windowed = tmux && context.terminal && !context.json && !isOver({ phase });
     const window = windowed ? await workspace.runs.attach(agent, context.signal) : "absent";
     if (window === "absent") {
       if (windowed) context.notice("tmux is not here; following the log instead (Ctrl-C leaves it)");
@@ -39,7 +40,7 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
   next: (shown) =>
     shown === undefined || !("agent" in shown)
       ? undefined
-      : ENDED_PHASES.includes(shown.phase)
+      : isOver(shown)
         ? `midwatch logs ${shown.agent}`
         : `midwatch attach ${shown.agent}`,
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ENDED_PHASES } from "../../core/types.ts";
+import { isOver } from "../../core/phase.ts";
 import { configFlag, duration } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
@@ -33,8 +33,7 @@ export const wait: Operation = operation({
   next: (records) => {
     const shown = records.find(({ outcome }) => outcome !== "completed") ?? records[0];
     if (shown === undefined) return undefined;
-    return `midwatch logs ${ENDED_PHASES.includes(shown.phase) ? "" : "-f "}${shown.agent}`;
+    return `midwatch logs ${isOver(shown) ? "" : "-f "}${shown.agent}`;
   },
-  exitCode: (records) =>
-    records.every(({ phase, outcome }) => ENDED_PHASES.includes(phase) && outcome === "completed") ? 0 : 1,
+  exitCode: (records) => (records.every(({ phase, outcome }) => isOver({ phase }) && outcome === "completed") ? 0 : 1),
 });
