@@ -93,7 +93,7 @@ case_exit() {
   verified "SIGTERM"
 }
 case_exec() {
-  place enoent; orders "arg=no-such-program-anywhere"; run "ENOENT"
+  place enoent; orders "env=PATH=/usr/bin:/bin" "arg=no-such-program-anywhere"; run "ENOENT" # EACCES where PATH names a folder that is closed to us
   is "exec ENOENT" "$(value "$D/start.json" name) $(value "$D/start.json" what)" '"ENOENT" "exec"'
   is "the answer says it too" "$(value "$A" name)" '"ENOENT"'
   yes "exec ENOENT: done" is_file "$D/done.json"
