@@ -136,10 +136,25 @@ function listen() {
   if (listens) return;
   listens = true;
   for (const signal of SIGNALS) process.on(signal, () => asked(signal));
-  // npm dies of a SIGHUP and passes none on. It is our parent: the scripts in package.json say exec.
-  const parent = process.ppid;
-  if (process.env.npm_lifecycle_event) setInterval(() => process.ppid !== parent && asked("SIGHUP"), 200).unref();
+  if (!process.env.npm_lifecycle_event) return;
+  const look = () => isOrphan() && asked("SIGHUP");
+  setInterval(look, 200).unref();
+  look();
 }
+
+const parent = process.ppid;
+
+/**
+ * npm dies of a SIGHUP and passes none on. It is our parent: the scripts in package.json say exec. It may have died before we began: whoever
+ * took us in then is of another session, and we lead none.
+ */
+function isOrphan() {
+  const [own, others] = [sessionOf(process.pid), sessionOf(parent)];
+  return process.ppid !== parent || (others !== "" && own !== others && own !== String(process.pid));
+}
+
+/** Empty where /proc does not tell. */
+const sessionOf = (pid) => textOf(`/proc/${pid}/stat`).split(") ").at(-1).split(" ")[3] ?? "";
 
 /** The same signal may come from the terminal, from npm and from the group: it is passed on once. */
 function asked(signal) {

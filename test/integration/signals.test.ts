@@ -1,8 +1,10 @@
 // Every command that lasts is asked to end, as a terminal, a supervisor and a parent that passes signals on do it: to the group, and twice.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { describe, expect, it } from "vitest";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { lab } from "../support/lab.ts";
 import { processesOf } from "../support/left.ts";
 import { CLI, type Lab, text, until } from "../support/workspace.ts";
@@ -63,4 +65,22 @@ describe.each(SIGNALS)("%s to its group, twice", (signal) => {
       expect(phases).toEqual(words[0] === "run" ? ["running", "running"] : ["running"]);
     },
   );
+});
+
+it("what npm has started ends when npm dies, also when that was before it began", async () => {
+  const script = fileURLToPath(new URL("../../scripts/run.mjs", import.meta.url));
+  // The shell is the session's leader and gone at once; only then the script begins, as somebody else's child.
+  const late = `(sleep 0.5; exec '${process.execPath}' '${script}' -e 'setInterval(() => {}, 1000)') & echo $!`;
+  const shell = spawn("sh", ["-c", late], {
+    env: { ...process.env, npm_lifecycle_event: "start" },
+    detached: true,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [said] = (await once(shell.stdout, "data")) as [Buffer];
+  const pid = Number(String(said));
+  onTestFinished(() => {
+    if (existsSync(`/proc/${pid}`)) process.kill(pid, "SIGKILL");
+  });
+  await until(() => text(`/proc/${pid}/cmdline`).includes("run.mjs"), 10_000, "it begins");
+  await until(() => !existsSync(`/proc/${pid}`), 10_000, "it ends");
 });

@@ -89,7 +89,7 @@ export const WORKS: readonly Step[] = [
 
 /** A tool call that does not end by itself nor when it is asked to: two processes in a session of their own. */
 export function stuckInTool(lab: Lab): Step[] {
-  const stubborn = `setsid -w ${zoo()} --pids ${join(lab.folder, "pids")} --life 60 stubborn`;
+  const stubborn = `setsid -w '${zoo()}' --pids '${join(lab.folder, "pids")}' --life 60 stubborn`;
   return [{ say: "This takes a while.", call: { bash: stubborn } }, { say: "It was quick." }];
 }
 
