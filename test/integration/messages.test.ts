@@ -109,7 +109,8 @@ describe("messages to a command", () => {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
         child.kill("SIGKILL");
       }
-      await Promise.all(senders.map((child) => (child.exitCode ?? child.signalCode) || once(child, "exit")));
+      const alive = senders.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+      await Promise.all(alive.map((child) => once(child, "exit")));
     }
     await at.workspace.mail.send(record.agent, "the last one");
     await at.workspace.mail.close(record.agent);

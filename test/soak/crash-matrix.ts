@@ -65,7 +65,9 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
       await sleep(next() * 400);
     }
     for (const process of above) process.kill("SIGKILL");
-    await Promise.all(above.map((process) => (process.exitCode ?? process.signalCode) || ended(process)));
+    // One that has ended by itself tells it no more.
+    const left = above.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+    await Promise.all(left.map((process) => ended(process)));
   } else {
     await launched;
     await sleep(next() * 300);
