@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
@@ -9,7 +9,9 @@ import { until } from "../support/workspace.ts";
 /** Of one log in one round. */
 const BUDGET = 4 << 20;
 const BURST_LINES = 40_000;
+/** Of 1000 lines: at least so many, and on until the flood was told, at most for a minute. */
 const BLOCKS = 25;
+const MOST_BLOCKS = 600;
 
 const INIT = { type: "system", subtype: "init", session_id: "s", model: "scripted" };
 const same = (n: number): object[] => [
@@ -23,15 +25,16 @@ const same = (n: number): object[] => [
   },
 ];
 
-/** 6 MB at once, then 1000 lines each tenth of a second. */
+/** 6 MB at once, then 1000 lines each tenth of a second: as long as nobody has said that it floods. */
 const FLOOD = `
 line='{"type":"system","subtype":"status","text":"${"word ".repeat(20)}"}'
 block=$(mktemp -p "$HOME")
 yes "$line" | head -n 1000 >"$block"
 yes "$line" | head -n ${BURST_LINES}
 i=0
-while [ $i -lt ${BLOCKS} ]; do cat "$block"; sleep 0.1; i=$((i+1)); done
+while [ $i -lt ${BLOCKS} ] || { [ $i -lt ${MOST_BLOCKS} ] && [ ! -e "$HOME/told" ]; }; do cat "$block"; sleep 0.1; i=$((i+1)); done
 rm "$block"
+echo $i >"$HOME/blocks"
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Done."}'`;
 
 it("R-001.13, R-001.25: a flood is said, read within its budget a round and to its end, and hides nobody", async () => {
@@ -45,12 +48,14 @@ it("R-001.13, R-001.25: a flood is said, read within its budget a round and to i
   const watcher = made.workspace.verdicts.rounds();
   const said = new Map<string, AgentSummary[]>([flood, looping].map(({ agent }) => [agent, []]));
   const of = ({ agent }: RunRecord): AgentSummary[] => said.get(agent) ?? [];
+  const floods = ({ evidence }: AgentSummary): boolean => evidence.some(({ rule }) => rule === "flood");
   await until(async () => {
     for (const one of (await watcher.round()).summaries) said.get(one.instance_id)?.push(one);
+    if (of(flood).some(floods)) writeFileSync(join(made.folder, "told"), "");
     return of(flood).at(-1)?.final;
-  });
+  }, 90_000);
 
-  const told = of(flood).find(({ evidence }) => evidence.some(({ rule }) => rule === "flood"));
+  const told = of(flood).find(floods);
   expect(told).toMatchObject({ level: "watch", recommended_action: expect.stringMatching(/flood/) });
   expect(of(flood).filter(({ on_track_status }) => on_track_status === "blocked")).toEqual([]);
   const reason = told?.evidence.find(({ rule }) => rule === "flood");
@@ -66,7 +71,7 @@ it("R-001.13, R-001.25: a flood is said, read within its budget a round and to i
     before = position.offset;
   }
   const total = log.toString().split("\n").length - 1;
-  expect(total).toBe(2 + BURST_LINES + 1000 * BLOCKS);
+  expect(total).toBe(2 + BURST_LINES + 1000 * Number(readFileSync(join(made.folder, "blocks"), "utf8")));
   expect(of(flood).at(-1)?.position).toMatchObject({ offset: log.length, line: total, missed_bytes: 0 });
   expect(of(looping).some(({ on_track_status }) => on_track_status === "blocked")).toBe(true);
 });
