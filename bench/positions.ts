@@ -17,15 +17,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { parseAgentId, parseTaskId } from "../src/core/ids.ts";
+import { type AgentId, parseAgentId, parseTaskId } from "../src/core/ids.ts";
 import { driverNamed } from "../src/drivers/index.ts";
 import type { Facts } from "../src/judge/judge.ts";
-import { Log } from "../src/log/log.ts";
 import { type CursorRow, Registry } from "../src/registry/registry.ts";
+import type { Watching } from "../src/registry/watched.ts";
+import { StreamState } from "../src/stream/stream-state.ts";
 import { readNewLines } from "../src/watch/file-reader.ts";
 import { HeldFiles } from "../src/watch/held-files.ts";
 import { RunReading } from "../src/watch/run-reading.ts";
 import { makeSummary } from "../src/watch/summary.ts";
+import { PlainLog } from "../test/support/plain-log.ts";
 import { both, digits, median, times } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 
@@ -55,18 +57,23 @@ export async function bench({ dir, quick, say }: Options): Promise<Row[]> {
     parsed: [] as number[],
     wall: [] as number[],
   };
-  const readings = paths.map((_, i) => newReading(i));
+  const all = paths.map(watched);
   try {
     round(registry, files, paths, ours);
     theirs.round(paths);
-    judgedRound(registry, paths, readings);
+    await judgedRound(registry, all);
     say(`${rounds} rounds over ${logs} logs`);
     for (let n = 0; n < rounds; n++) {
       const more = lines(100 + n * NEW_LINES, NEW_LINES);
       for (const path of paths) appendFileSync(path, more);
       took.oursCpu.push(cpuOf(() => took.ours.push(timed(() => round(registry, files, paths, ours)))));
       took.theirsCpu.push(cpuOf(() => took.theirs.push(timed(() => theirs.round(paths)))));
-      took.judged.push(cpuOf(() => took.wall.push(timed(() => judgedRound(registry, paths, readings)))));
+      const begun = performance.now();
+      const before = process.threadCpuUsage();
+      await judgedRound(registry, all);
+      const { user, system } = process.threadCpuUsage(before);
+      took.wall.push(performance.now() - begun);
+      took.judged.push((user + system) / 1e6);
       const texts = more.trim().split("\n");
       took.parsed.push(timed(() => parseAll(texts, paths.length)) / 1000);
     }
@@ -170,39 +177,47 @@ function round(registry: Registry, files: HeldFiles, paths: readonly string[], c
   registry.watched.putCursors(changed);
 }
 
-function newReading(i: number): RunReading {
-  const agent = parseAgentId(`agent-${i}`);
-  return new RunReading({ agent, run: 1, driver: driverNamed("claude"), task: "Make npm test pass", before: null });
+/** One agent as the watch has it. */
+interface Watched {
+  agent: AgentId;
+  stream: StreamState;
+  reading: RunReading;
 }
 
-function judgedRound(registry: Registry, paths: readonly string[], readings: readonly RunReading[]): void {
+function watched(path: string, i: number): Watched {
+  const reading = new RunReading("Make npm test pass");
+  const driver = driverNamed("claude");
+  const stream = new StreamState(new PlainLog(path), { driver, before: null, listener: reading.take });
+  return { agent: parseAgentId(`agent-${i}`), stream, reading };
+}
+
+async function judgedRound(registry: Registry, all: readonly Watched[]): Promise<void> {
   const task = parseTaskId("TASK-20260101-000000-00000000");
   const nothing = { outcome: null, why: null, hold: null, process: null };
-  const watching = readings.map((reading, i) => {
-    const log = Log.open(paths[i] as string, undefined, { type: "stdout", json: true }) as Log;
-    try {
-      reading.read(log, true, 4 << 20);
-      const nowMs = Date.now();
-      const facts: Facts = { nowMs, phase: "running", startedMs: nowMs, lastOutputMs: nowMs, speaks: true, ...nothing };
-      const { cursor, recent, result } = reading;
-      const summary = makeSummary({
-        subject: { agent: cursor.agent, task, run: 1, name: null, role: null, parent: null, model: null, assigned: "" },
-        facts,
-        judgement: reading.judge.verdict(facts),
-        recent,
-        result,
-        cursor,
-        bytes: () => ({ start: 0, end: 0 }),
-        previous: null,
-        final: false,
-      });
-      const data = summary as unknown as Record<string, unknown>;
-      const row = { agent: cursor.agent, run: 1, id: summary.id, final: 0, data };
-      return { cursor, summary: row, verdict: summary.on_track_status };
-    } finally {
-      log.close();
-    }
-  });
+  const watching: Watching[] = [];
+  for (const { agent, stream, reading } of all) {
+    await stream.readOn(true, 4 << 20);
+    const nowMs = Date.now();
+    const facts: Facts = { nowMs, phase: "running", startedMs: nowMs, lastOutputMs: nowMs, speaks: true, ...nothing };
+    const { place, result } = stream;
+    const summary = makeSummary({
+      subject: { agent, task, run: 1, name: null, role: null, parent: null, model: null, assigned: "" },
+      facts,
+      judgement: reading.judge.verdict(facts),
+      recent: reading.recent,
+      result,
+      place,
+      bytes: () => ({ start: 0, end: 0 }),
+      previous: null,
+      final: false,
+    });
+    const data = summary as unknown as Record<string, unknown>;
+    watching.push({
+      cursor: { agent, log: "stream", run: 1, ...place, file: null },
+      summary: { agent, run: 1, id: summary.id, final: 0, data },
+      verdict: summary.on_track_status,
+    });
+  }
   registry.watched.commit(watching);
 }
 

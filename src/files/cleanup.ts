@@ -18,6 +18,7 @@ import { keepersGone } from "../facts/keepers-gone.ts";
 import { smallHash, trackedFiles } from "../facts/tracked.ts";
 import { leases } from "../process/keeper.ts";
 import { readResult } from "../stream/result.ts";
+import type { Streams } from "../stream/streams.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { auditCleanup } from "./cleanup-events.ts";
 import { packLog, unpackLog } from "./pack.ts";
@@ -32,6 +33,8 @@ export interface CleanupOptions {
   progress?: Progress | undefined;
   /** How long to wait for another process that has the run in hands, before LOCK_BUSY. */
   waitMs?: number | undefined;
+  /** What the caller has read of the run's output. */
+  streams?: Streams | undefined;
   /** Told what the log was packed to. */
   packed?(ratio: number): void;
 }
@@ -54,7 +57,7 @@ export async function cleanUp(
     if (known && !asked) return known;
     const newest = isNewest(context, name);
     // First, while the stream is there.
-    const result = known?.result ?? (now.done ? await told(readResult(context, name, now, newest)) : null);
+    const result = known?.result ?? (now.done ? await told(readResult(context, name, now, options.streams)) : null);
     const tried = known?.failures ?? [];
     // What should have been deleted is still to be deleted, also when somebody comes for another reason.
     const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));

@@ -1,6 +1,6 @@
 /**
- * What agents printed: one run's log is opened (`open-run`, `read`), followed, paged and searched by its index, never loaded whole, and what
- * leaves is masked (`maskers`). How a run's stream is understood is its driver's; `result` and `readings` keep what was understood.
+ * What agents printed: one run's log is opened (`run-log`), followed, paged and searched by its index, never loaded whole, and what
+ * leaves is masked (`maskers`). How a run's stream is understood is its driver's; `stream-state` keeps what was understood.
  */
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { Progress } from "../core/progress.ts";
@@ -10,11 +10,10 @@ import { mergeByTime } from "../log/merge.ts";
 import type { LogRecord } from "../log/record.ts";
 import type { Verified } from "../log/verify.ts";
 import { activities } from "../stream/activities.ts";
-import { logOf, verifyLog } from "../stream/log-of.ts";
+import { type LogOf, logOf, verifyLog } from "../stream/log-of.ts";
 import { Maskers } from "../stream/maskers.ts";
-import type { Glance } from "../stream/page.ts";
-import { glance, type Page, type PageOptions, readPage } from "../stream/page.ts";
-import { type LogItem, type LogOf, type LogOptions, readLog, readRaw } from "../stream/read.ts";
+import { type Page, type PageOptions, readPage, SharedLog } from "../stream/page.ts";
+import { type LogItem, type LogOptions, readLog, readRaw } from "../stream/read.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "../stream/search.ts";
 import { readTimeline, type Timeline } from "../stream/timeline.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -23,9 +22,7 @@ export interface Followed {
   agent: AgentId;
   run: number;
   newest: number;
-  /** It changes when something is printed. */
-  folder: string;
-  look(run: number): Glance;
+  share(run: number): SharedLog;
 }
 
 export class Logs {
@@ -65,18 +62,12 @@ export class Logs {
     return await readTimeline(this.#context, of, locate(this.#context, of.agent).listed.agent.driver, this.maskers());
   }
 
-  /** A log for followers that hold their own places: each `look` is at a run as it is on disk now. */
+  /** An agent's log for followers that hold their own places. */
   followed(id: string, options: Pick<LogOptions, "run" | "stderr">): Followed {
     const of = this.#logOf(id, options);
     const hide = this.maskers();
-    const folder = this.#context.layout.task(of.task).logs;
-    return {
-      agent: of.agent,
-      run: of.run,
-      newest: of.newest,
-      folder,
-      look: (run) => glance(this.#context, of, run, hide),
-    };
+    const { agent, run, newest } = of;
+    return { agent, run, newest, share: (other) => new SharedLog(this.#context, { ...of, run: other }, hide) };
   }
 
   /** All logs of a task as one, by time. */

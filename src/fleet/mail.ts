@@ -14,7 +14,7 @@ import {
 } from "../messages/report.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { delivered, type WaitOptions } from "../run/wait.ts";
-import { Readings } from "../stream/readings.ts";
+import { Streams } from "../stream/streams.ts";
 import type { Context } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 
@@ -39,7 +39,7 @@ export class Mail {
   }
 
   async list(id?: string): Promise<Message[]> {
-    return await messagesOf(this.#context, resolveId(this.#context, id), new Readings(this.#context));
+    return await messagesOf(this.#context, resolveId(this.#context, id), new Streams(this.#context));
   }
 
   /** An interactive agent reads what was sent so far, and then the end of its input. */

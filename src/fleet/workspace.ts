@@ -37,7 +37,7 @@ export { checkRun } from "../run/check-run.ts";
 export type { FailureRecord, ReapOptions, ReapRecord } from "../run/reap.ts";
 export type { RunRecord } from "../run/run-record.ts";
 export type { WaitOptions } from "../run/wait.ts";
-export type { Glance, Page } from "../stream/page.ts";
+export type { Page, SharedLog } from "../stream/page.ts";
 export type { LogItem, LogOptions } from "../stream/read.ts";
 export type { SyncStatus } from "../sync/state.ts";
 export type { HouseOptions, HouseRecord } from "../up/house.ts";

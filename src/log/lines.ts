@@ -1,4 +1,5 @@
 /** Lines of a source, forwards and backwards, in bounded memory: no line is ever held beyond 16 MiB. */
+import { crc32 } from "node:zlib";
 import { giveBack, isBlank, makeScanner, NEWLINE } from "./scanner.ts";
 import type { Source } from "./source.ts";
 
@@ -140,4 +141,12 @@ function joined(
 function isNewline(source: Source, offset: number): boolean {
   const byte = new Uint8Array(1);
   return source.read(byte, offset) === 1 && byte[0] === NEWLINE;
+}
+
+const NEWLINE_BYTE = Buffer.of(NEWLINE);
+
+/** The checksum of all bytes before, with this line's behind them. */
+export function lineSum(before: number, { bytes, whole }: Pick<Line, "bytes" | "whole">): number {
+  const sum = crc32(bytes, before);
+  return whole ? crc32(NEWLINE_BYTE, sum) : sum;
 }

@@ -17,12 +17,12 @@ import { createExclusive } from "../disk/replace.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { locate } from "../facts/locate.ts";
-import { openAt } from "../facts/log-path.ts";
 import { hasEnded, type Observed } from "../facts/observe.ts";
 import { stat } from "../facts/record.ts";
 import { wakeKeeper } from "../facts/tell-keeper.ts";
 import { Log } from "../log/log.ts";
-import { Readings } from "../stream/readings.ts";
+import { RunLog } from "../stream/run-log.ts";
+import { Streams } from "../stream/streams.ts";
 import type { Apart } from "../workspace/apart.ts";
 import { assertMate, callingAgent } from "../workspace/caller.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
@@ -112,7 +112,7 @@ function close(context: Context, paths: RunPaths, facts: Facts): void {
 export async function closeIdle(
   context: Context,
   observed: readonly Observed[],
-  readings: Readings,
+  streams: Streams,
   apart: Apart,
 ): Promise<void> {
   for (const one of observed) {
@@ -122,7 +122,7 @@ export async function closeIdle(
     const moved = Math.max(...[paths.messages, one.row.log].map((path) => stat(path)?.mtimeMs ?? 0));
     if (Date.now() - moved < context.config.interactive_idle) continue;
     await apart.each(one, async () => {
-      if ((await readings.read(one, intent.driver)).result.finished !== null) closeIfRoom(context, paths, one.facts);
+      if ((await streams.read(one)).result.finished !== null) closeIfRoom(context, paths, one.facts);
     });
   }
 }
@@ -162,10 +162,9 @@ function keptMessages(path: string): Kept[] {
 }
 
 /** All messages to an agent, over all its runs. */
-export async function messagesOf(context: Context, agent: AgentId, readings: Readings): Promise<Message[]> {
+export async function messagesOf(context: Context, agent: AgentId, streams: Streams): Promise<Message[]> {
   const { task } = locate(context, agent).listed.agent;
   const runs = withReader(context, (registry) => registry.runsOf(agent)).map(({ run }) => run);
-  const newest = Math.max(...runs);
   const taken = takenUp(
     context,
     runs.map((run) => ({ task, agent, run })),
@@ -176,7 +175,7 @@ export async function messagesOf(context: Context, agent: AgentId, readings: Rea
     const paths = context.layout.run(task, agent, run);
     const kept = keptMessages(paths.messages);
     const given = kept.filter(({ state }) => state === "injected" || state === "read");
-    const received = given.length === 0 ? undefined : await receivedBy(context, name, readings, run === newest);
+    const received = given.length === 0 ? undefined : await receivedBy(context, name, streams);
     const told = received === undefined ? given.filter(({ state }) => state === "read") : given.slice(0, received);
     const consumed = new Set(told.map(({ id }) => id));
     for (const message of kept) {
@@ -201,16 +200,11 @@ function injectedAtLeast(state: Kept["state"]): MessageState {
 }
 
 /** How many messages its stream says it took up; undefined when its CLI does not tell: then what was read counts. */
-async function receivedBy(
-  context: Context,
-  name: RunName,
-  readings: Readings,
-  newest: boolean,
-): Promise<number | undefined> {
-  const { intent } = readFacts(context.layout.run(name.task, name.agent, name.run));
+async function receivedBy(context: Context, name: RunName, streams: Streams): Promise<number | undefined> {
+  const facts = readFacts(context.layout.run(name.task, name.agent, name.run));
   try {
-    if (!intent || !(await findDriver(context, intent.driver)).echoes) return undefined;
-    return (await readings.read(name, intent.driver, newest)).received;
+    if (!facts.intent || !(await findDriver(context, facts.intent.driver)).echoes) return undefined;
+    return (await streams.read({ ...name, facts })).received;
   } catch (error) {
     if (toMidwatchError(error).code === "NO_RESOURCES") throw error;
     return undefined; // The driver is not configured any more.
@@ -226,30 +220,23 @@ function takenUp(
   for (const name of runs) {
     const { intent, start } = readFacts(context.layout.run(name.task, name.agent, name.run));
     if (!intent?.messages?.length || !start || start.exec_error) continue;
-    const newest = name.run === Math.max(...runs.map(({ run }) => run));
-    const state = hasPrinted(context, name, newest) ? "consumed" : "injected";
+    const state = hasPrinted(context, name) ? "consumed" : "injected";
     for (const id of intent.messages) taken.set(id, { run: name.run, at: start.started_at, state });
   }
   return taken;
 }
 
-function hasPrinted({ layout }: Context, name: RunName, newest: boolean): boolean {
-  const log = openAt(layout, { ...name, newest }, ({ log: path }) =>
-    Log.open(path, undefined, { type: "stdout", json: true }),
-  );
-  if (log === undefined) return false;
-  try {
-    for (const { record } of log.records({ offset: 0, line: 0 }, log.end(true)))
-      if (record !== undefined && record.type !== "lifecycle") return true;
-    return false;
-  } finally {
-    log.close();
-  }
+function hasPrinted(context: Context, name: RunName): boolean {
+  using opened = new RunLog(context, { ...name, json: true });
+  const log = opened.open(true);
+  for (const { record } of log?.records({ offset: 0, line: 0 }, log.end(true)) ?? [])
+    if (record !== undefined && record.type !== "lifecycle") return true;
+  return false;
 }
 
 /** Sent to it, and taken up by no run so far. The prompt of a run is not told again by those behind the next. */
 export async function waitingMessages(context: Context, agent: AgentId, newest: number): Promise<Message[]> {
-  const all = await messagesOf(context, agent, new Readings(context));
+  const all = await messagesOf(context, agent, new Streams(context));
   return all.filter(({ state, from, run }) => state === "accepted" && (from !== PROMPT || run === newest));
 }
 

@@ -12,7 +12,7 @@ import { scripts } from "../journal/scripts.ts";
 import type { SnapshotReport } from "../journal/snapshot/project.ts";
 import { headingsOf } from "../journal/snapshot/render.ts";
 import { Change, knownHighest, takeSnapshot } from "../journal/snapshot/snapshot.ts";
-import { Waker } from "../log/follow.ts";
+import { Waker } from "../log/waker.ts";
 import { audit } from "../workspace/audit.ts";
 import { assertSelf, callingAgent } from "../workspace/caller.ts";
 import { type Context, withReader } from "../workspace/context.ts";

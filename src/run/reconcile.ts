@@ -22,6 +22,7 @@ import { cleanUp } from "../files/cleanup.ts";
 import { hasKeeper } from "../process/identity.ts";
 import { scanMembers } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
+import type { Streams } from "../stream/streams.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
 import { adopt } from "./adopt.ts";
@@ -39,6 +40,8 @@ export interface ReconcileOptions {
   large?: boolean;
   /** What the caller's last call has read. */
   known?: KnownFacts;
+  /** What the caller has read of the runs' output. */
+  streams?: Streams;
 }
 
 /** What a call spends at most on cleaning up after runs that it was not asked about; telling registry and views takes as long again. */
@@ -76,7 +79,11 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
     let left = hasEnded(facts) && !asked && (spentMs > OTHERS_MS || tooLarge);
     if (!left) {
       const begun = performance.now();
-      ({ facts, left } = await finish(context, one, facts, { nowMs, waitMs: asked ? undefined : OTHERS_MS }));
+      ({ facts, left } = await finish(context, one, facts, {
+        nowMs,
+        waitMs: asked ? undefined : OTHERS_MS,
+        streams: options.streams,
+      }));
       spentMs += performance.now() - begun;
     }
     const row = runRow(layout, task, agent, run, facts, true);
@@ -98,6 +105,7 @@ interface Finish {
   nowMs: number;
   /** How long to wait for another process that has the run in hands; undefined is long. */
   waitMs: number | undefined;
+  streams: Streams | undefined;
 }
 
 /** What is overdue is given up, what has ended is cleaned up. One run that cannot be must not hide the others. */
@@ -105,14 +113,13 @@ async function finish(
   context: Context,
   name: RunName,
   seen: Facts,
-  { nowMs, waitMs }: Finish,
+  { nowMs, ...options }: Finish,
 ): Promise<{ facts: Facts; left: boolean }> {
   let facts = seen;
   try {
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
       facts = readFacts(context.layout.run(name.task, name.agent, name.run));
-    if (!facts.cleanup && hasEnded(facts))
-      facts = { ...facts, cleanup: await cleanUp(context, name, facts, { waitMs }) };
+    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
   } catch (error) {
     if (!(error instanceof MidwatchError)) throw error;
     if (LATER.includes(error.code)) return { facts, left: hasEnded(facts) };

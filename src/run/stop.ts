@@ -18,6 +18,7 @@ import { tell } from "../facts/tell-keeper.ts";
 import { writeView } from "../facts/view.ts";
 import { cleanUp } from "../files/cleanup.ts";
 import { readProcess } from "../process/identity.ts";
+import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
 import { retireWorktree } from "../worktree/retire-worktree.ts";
@@ -37,6 +38,8 @@ export interface StopOptions {
   tree?: boolean | undefined;
   /** It passed this limit: the outcome says so. */
   limit?: LimitName | undefined;
+  /** What the caller has read of the runs' output. */
+  streams?: Streams | undefined;
 }
 
 /** Beyond the grace the keeper needs moments; after this a keeper without an answer is taken for wedged. */
@@ -251,7 +254,7 @@ async function report(
   const verified = (done?.verified ?? false) || neverStarted;
   // Asked again it tells what was done then, not what is found now.
   if (verified) {
-    facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge });
+    facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge, streams: options.streams });
   }
   if (!verified) auditFailure(context, name, facts, problem ?? "something is left");
   const tree = options.purge && verified ? worktreeOf(context, name) : undefined;

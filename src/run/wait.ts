@@ -7,7 +7,7 @@ import { readFacts } from "../facts/facts.ts";
 import { locate } from "../facts/locate.ts";
 import { hasEnded } from "../facts/observe.ts";
 import { closeIdle, messagesOf } from "../messages/inbox.ts";
-import { Readings } from "../stream/readings.ts";
+import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import type { Context } from "../workspace/context.ts";
 import { show } from "./list.ts";
@@ -26,7 +26,7 @@ const RECONCILE_MS = 2000;
 export async function wait(context: Context, agents: readonly AgentId[], options: WaitOptions): Promise<ShowRecord[]> {
   const paths = agents.map((agent) => locate(context, agent).paths);
   const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-  const readings = new Readings(context);
+  const streams = new Streams(context);
   const apart = new Apart(context);
   let reconciled = Number.NEGATIVE_INFINITY;
   let pause = 5;
@@ -40,7 +40,7 @@ export async function wait(context: Context, agents: readonly AgentId[], options
     if (performance.now() - reconciled > RECONCILE_MS) {
       const observed = await reconcile(context); // A keeper killed while we wait is taken over.
       await startWaiting(context, observed);
-      await closeIdle(context, observed, readings, apart);
+      await closeIdle(context, observed, streams, apart);
       for (const agent of agents) locate(context, agent); // A launch that was given up is not waited for.
       reconciled = performance.now();
     }
@@ -56,10 +56,10 @@ export async function delivered(
   options: Omit<WaitOptions, "any">,
 ): Promise<Message> {
   const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-  const readings = new Readings(context);
+  const streams = new Streams(context);
   for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
     const over = hasEnded(locate(context, message.agent).facts);
-    const all = await messagesOf(context, message.agent, readings);
+    const all = await messagesOf(context, message.agent, streams);
     const now = all.find(({ id }) => id === message.id) ?? message;
     const settled = now.state === "consumed" || now.state === "failed" || over;
     if (settled || performance.now() >= deadline || options.signal?.aborted) return now;

@@ -2,34 +2,39 @@
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { follow, type Progress } from "../core/progress.ts";
+import { readFacts } from "../facts/facts.ts";
 import { locate } from "../facts/locate.ts";
 import { type Verified, verify } from "../log/verify.ts";
 import type { Context } from "../workspace/context.ts";
-import { assertRun, type LogOf, type LogOptions, lookAt } from "./read.ts";
+import { RunLog, type RunLogOf } from "./run-log.ts";
 
-export function logOf(context: Context, id: AgentId, { run, stderr }: LogOptions): LogOf {
-  const { agent, run: newest } = locate(context, id).listed;
-  const of: LogOf = {
-    task: agent.task,
-    agent: agent.id,
-    run: run ?? newest.run,
-    newest: newest.run,
-    stderr: stderr ?? false,
-    json: agent.driver !== "command",
-  };
-  assertRun(context, of);
-  return of;
+/** Which agent and run to read. */
+export interface LogOf extends RunLogOf {
+  /** The agent's newest run. */
+  newest: number;
+}
+
+export function logOf(
+  context: Context,
+  id: AgentId,
+  { run: asked, stderr = false }: { run?: number | undefined; stderr?: boolean | undefined },
+): LogOf {
+  const { agent, run } = locate(context, id).listed;
+  const of = { task: agent.task, agent: agent.id, run: asked ?? run.run, newest: run.run };
+  // The newest may be so new that its launcher has not written the intent yet: then its log is empty.
+  if (of.run !== of.newest && readFacts(context.layout.run(of.task, of.agent, of.run)).intent === undefined)
+    throw new MidwatchError("NOT_FOUND_RUN", `${of.agent} has no run ${of.run}.`, {
+      hint: `midwatch show ${of.agent} lists its runs.`,
+    });
+  return { ...of, stderr, json: agent.driver !== "command" };
 }
 
 export async function verifyLog(context: Context, of: LogOf, progress: Progress | undefined): Promise<Verified> {
-  const { log, live } = lookAt(context, of, of.run);
+  using opened = new RunLog(context, of);
+  const { log, end } = opened.look();
   if (log === undefined)
     throw new MidwatchError("NOT_FOUND_FILE", `The log of ${of.agent} is gone.`, {
       hint: `midwatch show ${of.agent}`,
     });
-  try {
-    return await follow(verify(log, log.end(live)), "checked", progress);
-  } finally {
-    log.close();
-  }
+  return await follow(verify(log, end), "checked", progress);
 }

@@ -1,12 +1,14 @@
 /** One window of a log, bounded in lines and bytes: what the page and followers are sent. Records are masked as `logs` masks them. */
 import type { AgentId } from "../core/ids.ts";
-import type { Look } from "../log/follow.ts";
 import { lineStartFrom } from "../log/lines.ts";
 import type { Log, Place } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import type { Context } from "../workspace/context.ts";
+import { type FollowOptions, looks } from "./follow.ts";
+import type { LogOf } from "./log-of.ts";
 import type { Maskers } from "./maskers.ts";
-import { type LogItem, type LogOf, lookAt } from "./read.ts";
+import type { LogItem } from "./read.ts";
+import { type Look, RunLog } from "./run-log.ts";
 
 export interface PageOptions {
   /** Begin behind this many lines, at this byte, at this time, or with the last `limit` lines; the beginning by default. */
@@ -37,7 +39,8 @@ const LINE_MOST = 128 << 10;
 const PAGE_BYTES = 3 << 20;
 
 export function readPage(context: Context, of: LogOf, options: PageOptions, hide: Maskers): Page {
-  const { log, live } = lookAt(context, of, of.run);
+  using opened = new RunLog(context, of);
+  const { log, live, end: bytes } = opened.look();
   const none: Page = {
     agent: of.agent,
     run: of.run,
@@ -49,14 +52,9 @@ export function readPage(context: Context, of: LogOf, options: PageOptions, hide
     next: { offset: 0, line: 0 },
   };
   if (log === undefined) return none;
-  try {
-    const bytes = log.end(live);
-    const from = placeOf(log, bytes, options);
-    const { records, next } = readWindow(log, of, from, bytes, { lines: options.limit, bytes: PAGE_BYTES }, hide);
-    return { ...none, lines: log.lineAt(bytes), bytes, first_line: from.line, records, next };
-  } finally {
-    log.close();
-  }
+  const from = placeOf(log, bytes, options);
+  const { records, next } = readWindow(log, of, from, bytes, { lines: options.limit, bytes: PAGE_BYTES }, hide);
+  return { ...none, lines: log.lineAt(bytes), bytes, first_line: from.line, records, next };
 }
 
 function placeOf(log: Log, end: number, { line, offset, timeMs, tail, limit }: PageOptions): Place {
@@ -106,44 +104,44 @@ function shown(item: LogItem, hide: Maskers): LogRecord | undefined {
   return { seq, offset, timestamp, type: type === "parse_error" ? "stdout" : type, text, truncated: true };
 }
 
-/** One look at a run's log, to be read from by several followers; it is valid until it is closed. */
-export interface Glance extends Disposable {
-  run: number;
-  live: boolean;
-  next: number | undefined;
-  /** What may be read now ends here. */
-  end: number;
-  /** Where a follower that comes with an offset goes on; undefined when no line begins there. */
-  place(offset: number): Place | undefined;
-  read(from: Place, most: { lines: number; bytes: number }): { records: LogRecord[]; next: Place };
-}
+/** One run's log for several followers, each with a place of its own. */
+export class SharedLog implements Disposable {
+  readonly #log: RunLog;
+  readonly #of: LogOf;
+  readonly #folder: string;
+  readonly #hide: Maskers;
 
-function endOf(log: Log | undefined, live: boolean): number {
-  try {
-    return log?.end(live) ?? 0;
-  } catch (error) {
-    log?.close();
-    throw error;
+  constructor(context: Context, of: LogOf, hide: Maskers) {
+    this.#log = new RunLog(context, of);
+    this.#of = of;
+    this.#folder = context.layout.task(of.task).logs;
+    this.#hide = hide;
   }
-}
 
-export function glance(context: Context, of: LogOf, run: number, hide: Maskers): Glance {
-  const { log, live, next }: Look = lookAt(context, of, run);
-  const end = endOf(log, live);
-  return {
-    run,
-    live,
-    next,
-    end,
-    place: (offset) => {
-      if (log === undefined || offset === 0) return offset === 0 ? { offset: 0, line: 0 } : undefined;
-      const found = offset <= end ? atOffset(log, offset, end) : undefined;
-      return found?.offset === offset ? found : undefined;
-    },
-    read: (from, most) =>
-      log === undefined
-        ? { records: [], next: from }
-        : readWindow(log, { agent: of.agent, run }, from, end, most, hide),
-    [Symbol.dispose]: () => log?.close(),
-  };
+  /** As it was at the last look. */
+  get now(): Look {
+    return this.#log.now ?? this.#log.look();
+  }
+
+  /** A look now and each time that something has changed, until the run has ended. */
+  looks(options: Pick<FollowOptions, "signal" | "gatherMs">): AsyncGenerator<Look> {
+    return looks(this.#log, { ...options, folder: this.#folder });
+  }
+
+  /** Where a follower that comes with an offset goes on; undefined when no line begins there. */
+  place(offset: number): Place | undefined {
+    const { log, end } = this.now;
+    if (log === undefined || offset === 0) return offset === 0 ? { offset: 0, line: 0 } : undefined;
+    const found = offset <= end ? atOffset(log, offset, end) : undefined;
+    return found?.offset === offset ? found : undefined;
+  }
+
+  read(from: Place, most: { lines: number; bytes: number }): { records: LogRecord[]; next: Place } {
+    const { log, end } = this.now;
+    return log === undefined ? { records: [], next: from } : readWindow(log, this.#of, from, end, most, this.#hide);
+  }
+
+  [Symbol.dispose](): void {
+    this.#log.close();
+  }
 }

@@ -1,23 +1,14 @@
-/** Reading what an agent printed: from a run's number to its log wherever it is now, then page, tail, filter and follow. */
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
-import { MidwatchError } from "../core/errors.ts";
-import type { AgentId, TaskId } from "../core/ids.ts";
-import { replaceFastInside } from "../disk/write-inside.ts";
-import { readFacts } from "../facts/facts.ts";
-import { type LogPath, openAt } from "../facts/log-path.ts";
-import { hasEnded } from "../facts/observe.ts";
-import { hasLater, runNumbers } from "../facts/run-numbers.ts";
-import { buildIndex } from "../log/build-index.ts";
+/** Reading what an agent printed, line by line or byte by byte: some of it, all of it, or on as it goes on. */
+import type { AgentId } from "../core/ids.ts";
 import { lineFilter } from "../log/filter.ts";
-import { follow, type Look } from "../log/follow.ts";
-import { LineIndex } from "../log/line-index.ts";
 import { tailStart } from "../log/lines.ts";
-import { Log, type Matches, type Place, type Read } from "../log/log.ts";
+import type { Log, Matches, Place, Read } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import { isBlank } from "../log/scanner.ts";
-import { BufferSource, type Source } from "../log/source.ts";
 import type { Context } from "../workspace/context.ts";
+import { type FollowOptions, looks } from "./follow.ts";
+import type { LogOf } from "./log-of.ts";
+import { RunLog } from "./run-log.ts";
 
 export interface LogOptions {
   /** The last N lines; all when undefined. */
@@ -42,49 +33,45 @@ export interface LogItem extends Read {
   run: number;
 }
 
-/** Which agent and run to read. */
-export interface LogOf {
-  task: TaskId;
-  agent: AgentId;
-  run: number;
-  /** The newest run's number: its files are in logs/. */
-  newest: number;
-  stderr: boolean;
-  /** The driver's CLI speaks JSON, so a line that is none is an error. */
-  json: boolean;
-}
-
 const NEVER = new AbortController().signal;
 
 export async function* readLog(context: Context, of: LogOf, options: LogOptions): AsyncGenerator<LogItem> {
-  const signal = options.signal ?? NEVER;
+  const { agent } = of;
   const matches = options.grep === undefined ? undefined : lineFilter(options.grep);
   const wanted = (record: LogRecord | undefined): boolean =>
     options.sinceMs === undefined || timeOf(record) >= options.sinceMs;
-  const { log, live } = lookAt(context, of, of.run);
-  let place: Place = { offset: 0, line: 0 };
-  try {
-    if (log !== undefined) {
-      const end = log.end(live);
-      for (const item of select(log, end, options, matches)) {
-        if (wanted(item.record)) yield { agent: of.agent, run: of.run, ...item };
-        if (signal.aborted) return;
+  const follow = followOptions(context, of, options);
+  let place: Place | undefined;
+  for (let run: number | undefined = of.run; run !== undefined; ) {
+    using opened = new RunLog(context, { ...of, run });
+    let next: number | undefined;
+    for await (const look of looks(opened, follow)) {
+      const { log, end } = look;
+      next = follow.forever ? look.next : undefined;
+      if (log !== undefined) {
+        // Only the first look chooses; what comes later is read on from there.
+        const items = place === undefined ? select(log, end, options, matches) : log.records(place, end);
+        let lines = place?.line ?? null;
+        for (const item of items) {
+          if (lines !== null && item.raw.whole) lines++;
+          const chosen = place === undefined || matches === undefined || matches(item.raw.bytes);
+          if (chosen && wanted(item.record)) yield { agent, run, ...item };
+          if (follow.signal.aborted) return;
+        }
+        place = { offset: end, line: place === undefined ? log.lineAt(end) : lines };
       }
-      place = { offset: end, line: log.lineAt(end) };
+      place ??= START;
+      if (!follow.forever && options.follow !== true) return;
     }
-  } finally {
-    log?.close();
+    run = next;
+    place = START;
   }
-  const forever = options.forever === true;
-  if (!forever && (options.follow !== true || !live)) return;
-  const folder = dirname(context.layout.agent(of.task, of.agent).log);
-  for await (const item of follow({ run: of.run, place }, (run) => lookAt(context, of, run), {
-    folder,
-    forever,
-    signal,
-  })) {
-    if ((matches === undefined || matches(item.raw.bytes)) && wanted(item.record)) yield { agent: of.agent, ...item };
-  }
+}
+
+const START: Place = { offset: 0, line: 0 };
+
+function followOptions({ layout }: Context, { task }: LogOf, { forever, signal = NEVER }: LogOptions): FollowOptions {
+  return { folder: layout.task(task).logs, forever, signal };
 }
 
 function* select(log: Log, end: number, options: LogOptions, matches: Matches | undefined): Generator<Read> {
@@ -123,28 +110,22 @@ const CHUNK = 256 << 10;
 
 /** Exactly what the agent printed: an unfinished line included, the restart marker (ours) not. */
 export async function* readRaw(context: Context, of: LogOf, options: LogOptions): AsyncGenerator<Uint8Array> {
-  const signal = options.signal ?? NEVER;
+  using opened = new RunLog(context, of);
   let at: number | undefined;
-  for (;;) {
-    const { log, live } = lookAt(context, of, of.run);
-    try {
-      if (log !== undefined) {
-        const end = options.follow === true ? log.end(live) : log.source.size();
-        const head = of.run > 1 && !of.stderr ? markerLength(log) : 0;
-        at ??= options.lines === undefined ? head : Math.max(head, tailStart(log.source, end, options.lines));
-        while (at < end && !signal.aborted) {
-          const chunk = Buffer.allocUnsafe(Math.min(CHUNK, end - at));
-          const n = log.source.read(chunk, at);
-          if (n === 0) break;
-          yield chunk.subarray(0, n);
-          at += n;
-        }
+  for await (const { log, end: whole } of looks(opened, followOptions(context, of, { signal: options.signal }))) {
+    if (log !== undefined) {
+      const end = options.follow === true ? whole : log.source.size();
+      const head = of.run > 1 && !of.stderr ? markerLength(log) : 0;
+      at ??= options.lines === undefined ? head : Math.max(head, tailStart(log.source, end, options.lines));
+      while (at < end && options.signal?.aborted !== true) {
+        const chunk = Buffer.allocUnsafe(Math.min(CHUNK, end - at));
+        const n = log.source.read(chunk, at);
+        if (n === 0) break;
+        yield chunk.subarray(0, n);
+        at += n;
       }
-    } finally {
-      log?.close();
     }
-    if (options.follow !== true || !live || signal.aborted) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    if (options.follow !== true) return;
   }
 }
 
@@ -155,64 +136,4 @@ function markerLength({ source }: Log): number {
   const n = source.read(head, 0);
   const end = head.subarray(0, n).indexOf(10);
   return head.toString("latin1", 0, n).startsWith(MARKER) && end >= 0 ? end + 1 : 0;
-}
-
-/** The log of a run as it is on disk now, and whether more can come. */
-export function lookAt(context: Context, of: LogOf, run: number): Look {
-  const { layout } = context;
-  const facts = readFacts(layout.run(of.task, of.agent, run));
-  const live = facts.intent !== undefined && !hasEnded(facts);
-  const next = runNumbers(context, of).find((n) => n > run && existsSync(layout.run(of.task, of.agent, n).start));
-  const open = (newest: boolean): Log | undefined =>
-    openAt(layout, { ...of, run, newest }, (at) => openLog(layout.root, at, of, live));
-  const isNewest = (): boolean => run >= of.newest && !hasLater(context, { ...of, run });
-  const newest = isNewest();
-  const log = open(newest);
-  // A restart moves this run's log away, writes the intent, and only then is the next one's made under the same name: what was opened
-  // may be that one.
-  let ours = false;
-  try {
-    ours = !newest || isNewest();
-    if (ours) return { run, log, live, next };
-  } finally {
-    if (!ours) log?.close();
-  }
-  return { run, log: open(false), live, next };
-}
-
-/** Below this a scan is as quick as an index. */
-const INDEX_BYTES = 4 << 20;
-
-function openLog(root: string, paths: LogPath, of: LogOf, live: boolean): Log | undefined {
-  const options = { type: of.stderr ? "stderr" : "stdout", json: of.json && !of.stderr } as const;
-  const log = Log.open(paths.log, of.stderr ? undefined : paths.index, options);
-  if (log === undefined || of.stderr) return log;
-  try {
-    const size = log.source.size();
-    if (log.index.fits(log.source) && (log.index.length > 0 || live || size < INDEX_BYTES)) return log;
-    const index = live ? new LineIndex() : remadeIndex(root, paths.index, log.source); // Of a living one its keeper is at it.
-    log.index.close();
-    return new Log(log.source, index, options);
-  } catch (error) {
-    log.close(); // A damaged archive: each look at it would keep a descriptor.
-    throw error;
-  }
-}
-
-function remadeIndex(root: string, path: string, source: Source): LineIndex {
-  const entries = buildIndex(source, source.size());
-  try {
-    replaceFastInside(root, path, entries);
-  } catch {
-    // A disk that cannot be written: the index serves this reader and is gone.
-  }
-  return new LineIndex(new BufferSource(entries));
-}
-
-export function assertRun(context: Context, of: LogOf): void {
-  // The newest may be so new that its launcher has not written the intent yet: then its log is empty.
-  if (of.run === of.newest || readFacts(context.layout.run(of.task, of.agent, of.run)).intent !== undefined) return;
-  throw new MidwatchError("NOT_FOUND_RUN", `${of.agent} has no run ${of.run}.`, {
-    hint: `midwatch show ${of.agent} lists its runs.`,
-  });
 }

@@ -7,7 +7,7 @@ import type { IntentFact } from "../core/intent.ts";
 import { layout } from "../disk/layout.ts";
 import { readFacts } from "../facts/facts.ts";
 import type { Context } from "../workspace/context.ts";
-import { sessionBefore } from "./result.ts";
+import { sessionBefore } from "./streams.ts";
 
 const task = parseTaskId("TASK-20260101-120000-1a2b3c4d");
 const agent = parseAgentId("a-1");
@@ -34,10 +34,8 @@ it("a resumed run knows what its session had counted, also behind a number that 
     resume,
     session,
   });
-  const before = (run: number): object | null => {
-    const facts = readFacts(paths.run(task, agent, run));
-    return sessionBefore(context, { task, agent, run }, facts);
-  };
+  const before = (run: number): object | null =>
+    sessionBefore(context, { task, agent, run, facts: readFacts(paths.run(task, agent, run)) });
   write(1, { intent: intent(1, false, null), done: {}, cleanup: over("s-1", use(0.5)) });
   write(2, { claim: { by: "launcher" } }); // Given up before its intent.
   write(4, { intent: intent(4, true, "s-1"), done: {}, cleanup: over(null, null) }); // It never told its session.

@@ -12,7 +12,7 @@ import type { Hit } from "../log/search.ts";
 import { searchPieces } from "../log/search-pool.ts";
 import type { FileIdentity } from "../log/source.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
-import { openRun } from "./open-run.ts";
+import { RunLog } from "./run-log.ts";
 
 export interface SearchOptions {
   task?: TaskId | undefined;
@@ -120,22 +120,19 @@ function cutPieces(
   rest: Pick<PieceOf, "text" | "agent" | "run" | "secrets">,
   sinceMs: number | undefined,
 ): PieceOf[] {
-  const opened = openRun(context, of, false);
-  if (opened === undefined) return [];
-  const { log, path, index } = opened;
+  const ended = of.ended || hasEnded(readFacts(context.layout.run(of.task, of.agent, of.run)));
+  using opened = new RunLog(context, { ...of, json: false });
+  const log = opened.open(!ended);
+  if (log === undefined || opened.path === undefined) return [];
+  const { log: path, index } = opened.path;
   const places = all.includes(path) ? all.slice(all.indexOf(path)) : [path];
   const pieces: PieceOf[] = [];
-  try {
-    const ended = of.ended || hasEnded(readFacts(context.layout.run(of.task, of.agent, of.run)));
-    const end = log.end(!ended);
-    for (let from = sinceMs === undefined ? 0 : log.atTime(sinceMs).offset; from < end; ) {
-      const cut = log.index.before("offset", from + PIECE_BYTES, log.source).offset;
-      const to = end - from <= PIECE_BYTES || cut <= from ? end : cut;
-      pieces.push({ ...rest, places, file: fileOf(log), index: [index], from, to });
-      from = to;
-    }
-    return pieces;
-  } finally {
-    log.close();
+  const end = log.end(!ended);
+  for (let from = sinceMs === undefined ? 0 : log.atTime(sinceMs).offset; from < end; ) {
+    const cut = log.index.before("offset", from + PIECE_BYTES, log.source).offset;
+    const to = end - from <= PIECE_BYTES || cut <= from ? end : cut;
+    pieces.push({ ...rest, places, file: fileOf(log), index: [index], from, to });
+    from = to;
   }
+  return pieces;
 }

@@ -11,8 +11,10 @@ import { lastReports } from "../facts/last-reports.ts";
 import type { Log } from "../log/log.ts";
 import type { Context } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
+import type { LogOf } from "./log-of.ts";
 import type { Maskers } from "./maskers.ts";
-import { type LogOf, lookAt } from "./read.ts";
+import { RunLog } from "./run-log.ts";
+import { understand } from "./stream-state.ts";
 
 interface Moment {
   /** Null where nobody knows. */
@@ -78,31 +80,23 @@ async function activities(
   hide: Maskers,
 ): Promise<{ items: Moment[]; thinned: boolean }> {
   const driver = await findDriver(context, driverName);
-  const { log, live } = lookAt(context, of, of.run);
-  if (log === undefined || !driver.json) {
-    log?.close();
-    return { items: [], thinned: false };
-  }
-  try {
-    const reader = driver.reader();
-    const mask = hide.of(of.agent, of.run);
-    const items: Moment[] = [];
-    const end = log.end(live);
-    for (const [from, to] of stretches(log, end)) {
-      for (const { record } of log.records({ offset: from, line: log.lineAt(from) }, to)) {
-        if (record?.data === undefined || record.type === "lifecycle") continue;
-        for (const activity of reader.read(record.data)) {
-          const made = momentOf(activity);
-          if (made === undefined) continue;
-          const label = mask.text(made.label.replaceAll(/\s+/g, " ").trim()).slice(0, LABEL_CHARS);
-          items.push({ at: record.timestamp ?? null, seq: record.seq, ...made, label });
-        }
+  using opened = new RunLog(context, of);
+  const { log, end } = opened.look();
+  if (log === undefined || !driver.json) return { items: [], thinned: false };
+  const reader = driver.reader();
+  const mask = hide.of(of.agent, of.run);
+  const items: Moment[] = [];
+  for (const [from, to] of stretches(log, end)) {
+    for (const { record } of log.records({ offset: from, line: log.lineAt(from) }, to)) {
+      for (const activity of record?.data === undefined ? [] : understand(driver, reader, record, null)) {
+        const made = momentOf(activity);
+        if (made === undefined) continue;
+        const label = mask.text(made.label.replaceAll(/\s+/g, " ").trim()).slice(0, LABEL_CHARS);
+        items.push({ at: record?.timestamp ?? null, seq: record?.seq ?? null, ...made, label });
       }
     }
-    return { items, thinned: end > READ_BYTES };
-  } finally {
-    log.close();
   }
+  return { items, thinned: end > READ_BYTES };
 }
 
 /** All of it, or stretches that begin at entries of the index. */

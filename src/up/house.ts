@@ -44,12 +44,12 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   const alerts = openAlerts(context, { terminal, tell });
   if (options.once) return yield* once(context, options, alerts);
   const alerting = new Beside(async () => alerts?.round());
-  const loop = new Loop(context);
   const rendering = new Beside(snapshotRounds(context));
   const syncing = new Beside(syncRounds(context, options));
   const joined = joinRounds(context, options);
   const joining = new Beside(joined.round);
   using watch = watchRounds(context, options.tell);
+  const loop = new Loop(context, { streams: watch.streams });
   const round = async (): Promise<Round> => {
     alerting.start(); // First: a round that fails is what people want to be told of.
     const done = await loop.round();

@@ -21,7 +21,7 @@ import { signalMain } from "../process/identity.ts";
 import { startWaiting } from "../run/queue.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { stop } from "../run/stop.ts";
-import { Readings } from "../stream/readings.ts";
+import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -46,7 +46,7 @@ export interface Round {
 export class Loop {
   readonly #context: Context;
   readonly #lingerMs: number;
-  readonly #readings: Readings;
+  readonly #streams: Streams;
   readonly #known = new KnownFacts();
   readonly #apart: Apart;
   readonly #told = new Set<string>();
@@ -56,15 +56,15 @@ export class Loop {
   /** What the last round found, for others that need it in the same round. */
   observed: readonly Observed[] = [];
 
-  constructor(context: Context, { lingerMs = LINGER_MS }: { lingerMs?: number } = {}) {
+  constructor(context: Context, options: { lingerMs?: number; streams?: Streams } = {}) {
     this.#context = context;
-    this.#lingerMs = lingerMs;
-    this.#readings = new Readings(context);
+    this.#lingerMs = options.lingerMs ?? LINGER_MS;
+    this.#streams = options.streams ?? new Streams(context);
     this.#apart = new Apart(context);
   }
 
   async round(): Promise<Round> {
-    const observed = await reconcile(this.#context, { known: this.#known, large: true });
+    const observed = await reconcile(this.#context, { known: this.#known, streams: this.#streams, large: true });
     this.observed = observed;
     this.#compare(observed);
     const stopped: AgentId[] = [];
@@ -73,12 +73,12 @@ export class Loop {
       await this.#apart.each(one, async () => {
         const why = (reported.has(one.agent) ? this.#lingers(one) : undefined) ?? (await this.#passed(one));
         if (why === undefined) return;
-        await stop(this.#context, [one.agent], why);
+        await stop(this.#context, [one.agent], { ...why, streams: this.#streams });
         stopped.push(one.agent);
       });
     }
-    await closeIdle(this.#context, observed, this.#readings, this.#apart);
-    this.#readings.keep(observed);
+    await closeIdle(this.#context, observed, this.#streams, this.#apart);
+    this.#streams.keep(observed);
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
   }
 
@@ -125,7 +125,7 @@ export class Loop {
   async #passed(one: Observed): Promise<Passed | undefined> {
     const { intent } = one.facts;
     if (!intent || !hasMoneyLimit(intent)) return undefined;
-    const { result } = await this.#readings.read(one, intent.driver);
+    const { result } = await this.#streams.read(one);
     const passed = limitPassed(intent.limits, total(result.tokens), result.cost_usd ?? 0);
     if (passed === undefined || intent.limit_policy === "stop") return passed;
     this.#tell(one, passed, intent.limit_policy === "interrupt");

@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import { forward, type Line, lineStartFrom, wholeEnd } from "../log/lines.ts";
+import { forward, lineStartFrom, lineSum, wholeEnd } from "../log/lines.ts";
 import { type FileSource, isSameFile } from "../log/source.ts";
 import type { CursorRow, FileMark } from "../registry/registry.ts";
 import { type HeldFiles, type Looked, openFile } from "./held-files.ts";
@@ -205,13 +205,6 @@ function placeAt(cursor: CursorRow, file: FileMark, offset: number, lines: numbe
 }
 
 const NEWLINE = 10;
-const NEWLINE_BYTE = Buffer.of(NEWLINE);
-
-/** The checksum of all bytes before, with this line's behind them. */
-export function lineSum(before: number, { bytes, whole }: Pick<Line, "bytes" | "whole">): number {
-  const sum = crc32(bytes, before);
-  return whole ? crc32(NEWLINE_BYTE, sum) : sum;
-}
 
 function sumOf(bytes: Buffer): number {
   return crc32(bytes);

@@ -7,10 +7,10 @@ const KEPT = 16;
 export class Places {
   readonly #known = new Map<string, Span>();
 
-  /** Finds places before `end`. The log is opened when a place is not known yet, and closed with the finder. */
-  finder(open: () => Log | undefined, end: number): Finder {
+  /** Finds places before `end`. The log is opened when a place is not known yet. */
+  finder(open: () => Log | undefined, end: number): (place: Place) => Span {
     let log: Log | undefined;
-    const find = (place: Place): Span => {
+    return (place) => {
       const key = `${place.from}-${place.to}`;
       const known = this.#known.get(key);
       if (known !== undefined) return known;
@@ -23,10 +23,5 @@ export class Places {
       this.#known.set(key, found);
       return found;
     };
-    return { find, [Symbol.dispose]: () => log?.close() };
   }
-}
-
-interface Finder extends Disposable {
-  find(place: Place): Span;
 }

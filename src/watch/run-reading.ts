@@ -1,40 +1,17 @@
-/**
- * One run's log read on from where the last look ended: lines to activities to what the judge knows. All of it is made from the log
- * up to the cursor and kept in memory only. After a restart the lines before the cursor are read once more, at most the last 32 MiB of
- * them, before new ones are: so nothing but the cursor has to be stored, and a reader that is killed anywhere loses nothing.
- */
-import type { AgentId } from "../core/ids.ts";
-import { iso, parseRfc3339 } from "../core/time.ts";
-import type { Tokens } from "../core/types.ts";
-import type { Activity, Driver, SessionUse, StreamReader, StreamResult, TroubleActivity } from "../drivers/index.ts";
+/** What an agent is doing, as its stream tells it: for the judge, and for a person. It hears each line once. */
+import type { Activity, TroubleActivity } from "../drivers/index.ts";
 import { Judge } from "../judge/judge.ts";
 import type { Thresholds } from "../judge/rules.ts";
 import { ownWords } from "../judge/words.ts";
-import { lineStartFrom } from "../log/lines.ts";
-import type { Log, Place } from "../log/log.ts";
-import type { LogRecord } from "../log/record.ts";
-import type { CursorRow } from "../registry/registry.ts";
-import { lineSum } from "./file-reader.ts";
+import type { StreamListener } from "../stream/stream-state.ts";
 
 /** What an agent prints, as the name of a log. */
 export const STREAM = "stream";
 
-const AGAIN_BYTES = 32 << 20;
 const RECENT_TOOLS = 5;
 const TEXT_CHARS = 1000;
 const TASK_WORDS = 600;
 const KEYWORDS = 8;
-
-export interface ReadingOf {
-  agent: AgentId;
-  run: number;
-  driver: Driver;
-  /** What it should do: its task and its prompt. */
-  task: string;
-  /** What its CLI had counted for the session that it resumes. */
-  before: SessionUse | null;
-  thresholds?: Thresholds;
-}
 
 /** What an agent did last. */
 export interface Recent {
@@ -48,30 +25,19 @@ export interface Recent {
 
 export class RunReading {
   readonly judge: Judge;
-  readonly #of: ReadingOf;
-  readonly #reader: StreamReader;
   readonly #taskWords: ReadonlyMap<string, string>;
   /** Each word of the task with the line that it was last met in. */
   readonly #met = new Map<string, number>();
   readonly #tools: string[] = [];
   #activity: Activity | null = null;
   #text = "";
-  #cursor: CursorRow;
-  /** Counted before the part that was read again; only of a log that is longer than that. */
-  #counted: { tokens: Tokens | null; cost_usd: number | null } | null = null;
+  #seq = 0;
 
-  constructor(of: ReadingOf) {
-    this.#of = of;
-    this.#reader = of.driver.reader(of.before);
-    this.judge = new Judge(of.task, of.thresholds);
-    const words = [...new Set(ownWords(of.task.slice(0, TEXT_CHARS * 24)))].slice(0, TASK_WORDS);
+  /** `task` is what it should do: its task and its prompt. */
+  constructor(task: string, thresholds?: Thresholds) {
+    this.judge = new Judge(task, thresholds);
+    const words = [...new Set(ownWords(task.slice(0, TEXT_CHARS * 24)))].slice(0, TASK_WORDS);
     this.#taskWords = new Map(words.map((word) => [word, word]));
-    const zero = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0 };
-    this.#cursor = { agent: of.agent, log: STREAM, run: of.run, ...zero, file: null, updated_at: iso() };
-  }
-
-  get cursor(): CursorRow {
-    return this.#cursor;
   }
 
   get recent(): Recent {
@@ -84,71 +50,19 @@ export class RunReading {
     };
   }
 
-  get result(): StreamResult {
-    const result = this.#reader.result();
-    if (this.#counted === null) return result;
-    // Of a run that was taken up in mid-stream the greater count is nearer: its end is counted from the whole stream.
-    const more = total(this.#counted.tokens) > total(result.tokens) ? this.#counted : result;
-    return { ...result, tokens: more.tokens, cost_usd: more.cost_usd ?? result.cost_usd };
-  }
-
-  /** Takes up where another process stopped: what lies before the place is read for what it says, not counted again. */
-  takeUp(log: Log, cursor: CursorRow, counted: { tokens: Tokens | null; cost_usd: number | null }): void {
-    const end = Math.min(cursor.offset, log.source.size());
-    const from = end > AGAIN_BYTES ? lineStartFrom(log.source, end - AGAIN_BYTES, end) : 0;
-    const place: Place = { offset: from, line: from === 0 ? 0 : log.lineAt(from) };
-    for (const { record } of log.records(place, end)) if (record !== undefined) this.#take(record);
-    if (from > 0) this.#counted = counted;
-    this.#cursor = cursor;
-  }
-
-  /** At most `bytes`, but a whole line in any case; of a living run whole lines only. True when there is more. */
-  read(log: Log, live: boolean, bytes: number): boolean {
-    const end = log.end(live);
-    const start = this.#cursor;
-    if (end < start.offset) {
-      // Nobody cuts a run's log but by hand. What is left was read already.
-      const missed = Math.max(0, end - log.end(true));
-      this.#cursor = { ...start, offset: end, checksum: 0, generation: start.generation + 1, missed_bytes: missed };
-      return false;
+  readonly take: StreamListener = (activities, { seq }, atMs) => {
+    this.#seq = seq ?? this.#seq;
+    for (const activity of activities) {
+      this.judge.add(activity, atMs, this.#seq);
+      this.#remember(activity, this.#seq);
     }
-    let { offset, line, checksum } = start;
-    for (const { record, raw } of log.records({ offset, line }, end)) {
-      if (offset > start.offset && raw.end - start.offset > bytes) {
-        this.#move(offset, line, checksum);
-        return true;
-      }
-      line++;
-      checksum = lineSum(checksum, raw);
-      offset = raw.end;
-      if (record !== undefined) this.#take(record);
-    }
-    if (offset > start.offset) this.#move(offset, line, checksum);
-    return false;
-  }
+  };
 
   /** What its stderr told since the last look. */
   hear(troubles: readonly TroubleActivity[]): void {
     for (const trouble of troubles) {
       this.judge.hear(trouble);
-      this.#remember(trouble, this.#cursor.line);
-    }
-  }
-
-  #move(offset: number, line: number, checksum: number): void {
-    this.#cursor = { ...this.#cursor, offset, line, checksum, updated_at: iso() };
-  }
-
-  #take(record: LogRecord): void {
-    if (record.type === "lifecycle") return;
-    const { driver } = this.#of;
-    const text = record.text ?? record.raw_content ?? record.b64 ?? "";
-    const line = record.data === undefined ? text : driver.json ? record.data : JSON.stringify(record.data);
-    const atMs = record.timestamp ? (parseRfc3339(record.timestamp) ?? null) : null;
-    const seq = record.seq ?? this.#cursor.line;
-    for (const activity of this.#reader.read(line, atMs)) {
-      this.judge.add(activity, atMs, seq);
-      this.#remember(activity, seq);
+      this.#remember(trouble, this.#seq);
     }
   }
 
@@ -199,8 +113,4 @@ export class RunReading {
 /** A copy: a cut piece of a text keeps the whole text in memory. */
 function own(text: string): string {
   return Buffer.from(text).toString();
-}
-
-function total(tokens: Tokens | null): number {
-  return tokens === null ? 0 : tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
 }

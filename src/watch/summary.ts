@@ -14,7 +14,7 @@ import { placeId } from "../journal/event.ts";
 import type { Facts, Judgement, Reason } from "../judge/judge.ts";
 import type { RuleName } from "../judge/rules.ts";
 import { RULES } from "../judge/rules.ts";
-import type { CursorRow } from "../registry/registry.ts";
+import type { StreamPlace } from "../stream/stream-state.ts";
 import { priceOf } from "./cost.ts";
 import type { Recent } from "./run-reading.ts";
 
@@ -50,7 +50,7 @@ export interface SummaryOf {
   judgement: Judgement;
   recent: Recent;
   result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "tools">;
-  cursor: CursorRow;
+  place: StreamPlace;
   /** Bytes of the lines that a reason names. */
   bytes(place: Place): Span;
   previous: AgentSummary | null;
@@ -63,7 +63,7 @@ const ACTIVITY_CHARS = 160;
 const EVIDENCE_MOST = 5;
 
 export function makeSummary(of: SummaryOf): AgentSummary {
-  const { subject, facts, judgement, recent, result, cursor, previous } = of;
+  const { subject, facts, judgement, recent, result, place, previous } = of;
   const { verdict, cause } = judgement;
   const same = previous !== null && previous.on_track_status === verdict && previous.cause === cause;
   const model = result.model ?? subject.model;
@@ -89,7 +89,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     schema_version: SUMMARY_VERSION,
     id: same
       ? previous.id
-      : placeId("verdict", `${subject.agent}.${subject.run}`, `${cursor.line} ${verdict} ${cause ?? ""}`),
+      : placeId("verdict", `${subject.agent}.${subject.run}`, `${place.line} ${verdict} ${cause ?? ""}`),
     task: subject.task,
     run: subject.run,
     level: judgement.level,
@@ -98,10 +98,10 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     since: same ? previous.since : iso(facts.nowMs),
     verdict_source: "rules",
     position: {
-      offset: cursor.offset,
-      line: cursor.line,
-      checksum: cursor.checksum,
-      missed_bytes: cursor.missed_bytes,
+      offset: place.offset,
+      line: place.line,
+      checksum: place.checksum,
+      missed_bytes: place.missed_bytes,
     },
     model,
     tokens: result.tokens,

@@ -7,6 +7,7 @@ import { isOver } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import type { Observed } from "../facts/observe.ts";
+import type { Streams } from "../stream/streams.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { SecondOpinions } from "./opinion/second-opinions.ts";
 import { Watch } from "./watch.ts";
@@ -16,6 +17,8 @@ const FOLDERS_MAX = 256;
 const GATHER_MS = 1000;
 
 export interface WatchRounds extends Disposable {
+  /** What was read, for others of this process. */
+  streams: Streams;
   /** A round if one is due; the summaries that were news. `observed`: what a reconcile has just found. */
   next(observed?: readonly Observed[]): Promise<AgentSummary[]>;
   wait(signal: AbortSignal): Promise<void>;
@@ -69,6 +72,7 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
   };
 
   return {
+    streams: rounds.streams,
     async next(observed) {
       const due = performance.now() >= allAt;
       for (const { agent, row, left } of observed ?? []) if (!left && isOver(row)) printed.add(agent);

@@ -3,8 +3,6 @@
  * in one transaction; then files and journal hear of what has changed, and that they did is stored too. Whoever dies in between is
  * followed by one who tells it again under the same id. Trouble with one agent does not touch the others.
  */
-import { statSync } from "node:fs";
-import { setImmediate as breathe } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
 import { isOver } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
@@ -17,11 +15,11 @@ import { hasLater } from "../facts/run-numbers.ts";
 import type { Facts as JudgedFacts } from "../judge/judge.ts";
 import type { Watching } from "../registry/watched.ts";
 import { reconcile } from "../run/reconcile.ts";
-import { openRun } from "../stream/open-run.ts";
-import { sessionBefore } from "../stream/result.ts";
+import { RunLog } from "../stream/run-log.ts";
 import { StderrReading } from "../stream/stderr-reading.ts";
+import type { StreamPlace, StreamState } from "../stream/stream-state.ts";
+import { type Beginning, type StreamOf, Streams } from "../stream/streams.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
-import { findDriver } from "../workspace/find-driver.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
 import type { Candidate, SecondOpinions } from "./opinion/second-opinions.ts";
 import { withOpinion } from "./opinion/with-opinion.ts";
@@ -34,8 +32,6 @@ import { tellSummaries } from "./tell-summaries.ts";
 /** Of one log in one round, and of all. The rest is read in the next, which comes at once. */
 const LOG_BYTES = 4 << 20;
 const ROUND_BYTES = 64 << 20;
-/** Read at a stretch: whoever else is served by this process waits that long. */
-const STRETCH_BYTES = 32 << 10;
 /** What ended longer ago without anybody watching is read only when somebody asks for it. */
 const JUST_ENDED_MS = 3_600_000;
 const BACKOFF_MS = 10_000;
@@ -50,8 +46,8 @@ interface Kept {
   /** What the registry has. */
   stored: AgentSummary | null;
   storedOffset: number | undefined;
-  /** The file as it was read last: while it stays so there is nothing to read. */
-  file: { path: string; ino: number; size: number } | null;
+  /** Up to where the summary tells. */
+  place: StreamPlace | undefined;
   places: Places;
   stderr: StderrReading;
 }
@@ -84,6 +80,8 @@ export class Watch {
   readonly #silence: Silence;
   readonly #resting = new Map<string, number>();
   readonly #opinions: SecondOpinions | undefined;
+  /** For others of this process too: each line is read once. */
+  readonly streams: Streams;
   #first = 0;
 
   /** With `opinions`, a model is asked too. */
@@ -91,6 +89,7 @@ export class Watch {
     this.#context = context;
     this.#silence = new Silence(context.thresholds);
     this.#opinions = opinions;
+    this.streams = new Streams(context, (of, driver) => this.#begin(of, driver));
   }
 
   async round(options: WatchOptions = {}): Promise<WatchRound> {
@@ -105,21 +104,23 @@ export class Watch {
       const key = keyOf(one);
       if ((this.#resting.get(key) ?? 0) > performance.now()) continue;
       try {
-        const kept = this.#kept.get(key) ?? (await this.#keep(one));
-        const before = kept.reading.cursor;
-        const more = await this.#readOn(one, kept, Math.min(budget, LOG_BYTES));
+        const stream = await this.streams.of(one);
+        const kept = this.#kept.get(key) as Kept;
+        const { offset, line } = stream.place;
+        const more = await stream.readOn(!isOver(one.row), Math.min(budget, LOG_BYTES));
         if (!more) kept.reading.hear(kept.stderr.read(this.#context, one, kept.driver));
-        const { cursor } = kept.reading;
-        budget -= cursor.offset - before.offset;
-        done.lines += cursor.line - before.line;
+        budget -= stream.place.offset - offset;
+        done.lines += stream.place.line - line;
         done.more ||= more;
-        kept.summary = this.#summary(one, kept, { more, nowMs, process: processes.get(key) ?? null });
-        const placed = kept.summary.final || cursor.offset === kept.storedOffset;
+        kept.summary = this.#summary(one, kept, stream, { more, nowMs, process: processes.get(key) ?? null });
+        kept.place = stream.place;
+        const placed = kept.summary.final || stream.place.offset === kept.storedOffset;
         if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
         done.summaries.push(kept.summary);
       } catch (error) {
         this.#resting.set(key, performance.now() + BACKOFF_MS);
         this.#kept.delete(key);
+        this.streams.forget(one);
         done.failed.push({ agent: one.agent, run: one.run, error: String(error) });
       }
     }
@@ -157,9 +158,8 @@ export class Watch {
     return [...all.slice(first), ...all.slice(0, first)];
   }
 
-  async #keep({ task, agent, run, facts }: Observed): Promise<Kept> {
+  #begin({ task, agent, run, facts }: StreamOf, driver: Driver): Beginning {
     const intent = facts.intent as NonNullable<typeof facts.intent>;
-    const driver = await findDriver(this.#context, intent.driver);
     const { cursor, summary, goal } = withReader(this.#context, (registry) => ({
       cursor: registry.watched.cursor(agent, STREAM, run),
       summary: (registry.watched.summary(agent, run)?.data ?? null) as AgentSummary | null,
@@ -169,73 +169,28 @@ export class Watch {
       .filter((text, i, both) => text !== "" && both.indexOf(text) === i)
       .join("\n");
     const { role, parent, name, model } = intent;
-    const before = sessionBefore(this.#context, { task, agent, run }, facts);
-    const { thresholds } = this.#context;
-    const reading = new RunReading({ agent, run, driver, task: assigned, before, thresholds });
-    const subject = { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal };
-    const kept: Kept = {
-      subject,
+    const reading = new RunReading(assigned, this.#context.thresholds);
+    this.#kept.set(keyOf({ agent, run }), {
+      subject: { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal },
       goal: assigned,
       reading,
       driver,
       summary,
       stored: summary,
       storedOffset: cursor?.offset,
-      file: null,
+      place: undefined,
       places: new Places(),
       stderr: new StderrReading(),
-    };
-    const start = cursor ?? (summary?.final ? { ...reading.cursor, ...summary.position } : undefined);
-    if (start !== undefined) {
-      const opened = openRun(this.#context, { task, agent, run }, driver.json);
-      try {
-        if (opened !== undefined)
-          reading.takeUp(opened.log, start, { tokens: summary?.tokens ?? null, cost_usd: summary?.cost_usd ?? null });
-      } finally {
-        opened?.log.close();
-      }
-    }
-    this.#kept.set(keyOf({ agent, run }), kept);
-    return kept;
-  }
-
-  /** At most `bytes`, as far as whole lines go. True when there is more. */
-  async #readOn(one: Observed, kept: Kept, bytes: number): Promise<boolean> {
-    if (bytes <= 0) return true;
-    const end = kept.reading.cursor.offset + bytes;
-    let more: boolean;
-    do {
-      const before = kept.reading.cursor;
-      more = this.#read(one, kept, Math.min(bytes, STRETCH_BYTES));
-      if (kept.reading.cursor !== before) await breathe();
-    } while (more && end - kept.reading.cursor.offset >= STRETCH_BYTES);
-    return more;
-  }
-
-  /** True when there is more. */
-  #read({ task, agent, run, row }: Observed, kept: Kept, bytes: number): boolean {
-    const live = !isOver(row);
-    if (kept.file !== null && live) {
-      const now = statSync(kept.file.path, { throwIfNoEntry: false });
-      if (now?.ino === kept.file.ino && now.size === kept.file.size) return false;
-    }
-    const opened = openRun(this.#context, { task, agent, run }, kept.driver.json);
-    if (opened === undefined) return false;
-    const { log, path } = opened;
-    try {
-      // Asked before it is read: what is printed in between is found by the next round.
-      const now = statSync(path, { throwIfNoEntry: false });
-      const more = kept.reading.read(log, live, bytes);
-      kept.file = more || now === undefined ? null : { path, ino: now.ino, size: now.size };
-      return more;
-    } finally {
-      log.close();
-    }
+    });
+    const place = cursor ?? (summary?.final ? { ...summary.position, generation: 1, updated_at: iso() } : undefined);
+    const counted = { tokens: summary?.tokens ?? null, cost_usd: summary?.cost_usd ?? null };
+    return { listener: reading.take, from: place && { place, counted } };
   }
 
   #summary(
     one: Observed,
     kept: Kept,
+    { place, result: told }: StreamState,
     now: { more: boolean; nowMs: number; process: JudgedFacts["process"] },
   ): AgentSummary {
     const { row } = one;
@@ -251,39 +206,36 @@ export class Watch {
       speaks: kept.driver.json,
       process: now.process,
     };
-    const stream = kept.reading.result;
     const ended = one.facts.cleanup?.result;
     const { llm_every: everyMs } = this.#context.config;
-    using places = kept.places.finder(
-      () => openRun(this.#context, one, kept.driver.json)?.log,
-      kept.reading.cursor.offset,
-    );
+    using log = new RunLog(this.#context, { ...one, json: kept.driver.json });
+    const places = kept.places.finder(() => log.open(!isOver(row)), place.offset);
     const summary = makeSummary({
       subject: kept.subject,
       facts,
       judgement: kept.reading.judge.verdict(facts),
       recent: kept.reading.recent,
-      result: ended ? { ...stream, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : stream,
-      cursor: kept.reading.cursor,
-      bytes: places.find,
+      result: ended ? { ...told, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : told,
+      place,
+      bytes: places,
       previous: kept.summary,
       final: !now.more && isOver(row),
     });
     if (row.outcome !== null) return summary;
     // Whoever looks tells it, also one that asks no model itself.
-    return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes: places.find });
+    return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes: places });
   }
 
   /** A registry that cannot be had now hears of it in the next round: what is in memory is ahead of it and stays right. */
   async #store(news: readonly Kept[], done: WatchRound): Promise<void> {
-    const rows = news.flatMap((kept) => (kept.summary === null ? [] : [watching(kept, kept.summary)]));
+    const rows = news.flatMap((kept) => (kept.summary && kept.place ? [watching(kept.place, kept.summary)] : []));
     if (!catchUp(this.#context, ({ watched }) => watched.commit(rows))) {
       done.more = true;
       return;
     }
     for (const kept of news) {
       kept.stored = kept.summary;
-      kept.storedOffset = kept.reading.cursor.offset;
+      kept.storedOffset = kept.place?.offset;
     }
     done.changed = await tellSummaries(
       this.#context,
@@ -302,14 +254,16 @@ export class Watch {
     const keys = new Set(all.map(keyOf));
     this.#silence.keep(keys);
     for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
+    this.streams.keep(all);
     for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
   }
 }
 
-function watching({ reading }: Kept, summary: AgentSummary): Watching {
+function watching(place: StreamPlace, summary: AgentSummary): Watching {
   const { instance_id: agent, run, id, on_track_status: verdict, final } = summary;
   const data = summary as unknown as Record<string, unknown>;
-  return { cursor: reading.cursor, summary: { agent, run, id, final: final ? 1 : 0, data }, verdict };
+  const cursor = { agent, log: STREAM, run, ...place, file: null };
+  return { cursor, summary: { agent, run, id, final: final ? 1 : 0, data }, verdict };
 }
 
 function keyOf({ agent, run }: Pick<Observed, "agent" | "run">): string {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseAgentId, parseTaskId } from "../../src/core/ids.ts";
 import { layout } from "../../src/disk/layout.ts";
-import { openRun } from "../../src/stream/open-run.ts";
+import { RunLog } from "../../src/stream/run-log.ts";
 import { Lab, supportFile } from "../support/workspace.ts";
 
 const READS = 1500;
@@ -25,9 +25,8 @@ it("R-001.5: a log that is being moved is found wherever it is just then", async
 
     const missed = { opened: 0, read: 0, searched: 0 };
     for (let i = 0; i < READS; i++) {
-      const opened = openRun({ layout: paths }, name, false);
-      if (opened?.log.end(false) !== 21) missed.opened++;
-      opened?.log.close();
+      using opened = new RunLog({ layout: paths }, { ...name, json: false });
+      if (opened.open(false)?.end(false) !== 21) missed.opened++;
       let lines = 0;
       for await (const _ of workspace.logs.read(agent)) lines++;
       if (lines !== 3) missed.read++;

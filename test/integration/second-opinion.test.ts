@@ -150,7 +150,9 @@ describe("answers that cannot be used", () => {
       });
       const summary = await watch.until(({ second_opinion }) => second_opinion !== null);
       expect(summary.second_opinion?.activity, name).toBe(GOOD.activity);
-      expect(llm.requests, name).toHaveLength(calls);
+      // With a time-out that short, a good answer may be late too.
+      if (replies[0] === "hang") expect(llm.requests.length, name).toBeGreaterThanOrEqual(calls);
+      else expect(llm.requests, name).toHaveLength(calls);
       if (told === null) expect(watch.told, name).toEqual([]);
       else expect(watch.told.join("\n"), name).toMatch(told);
       expect(watch.told.join("\n"), name).not.toContain(KEY);

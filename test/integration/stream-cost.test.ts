@@ -3,12 +3,12 @@ import { appendFileSync, globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { parseAgentId } from "../../src/core/ids.ts";
 import { driverNamed } from "../../src/drivers/index.ts";
-import { Log } from "../../src/log/log.ts";
+import { StreamState } from "../../src/stream/stream-state.ts";
 import { costBy, priceOf } from "../../src/watch/cost.ts";
 import { RunReading } from "../../src/watch/run-reading.ts";
 import { folder } from "../support/folder.ts";
+import { PlainLog } from "../support/plain-log.ts";
 
 const FOLDER = fileURLToPath(new URL("../fixtures/streams", import.meta.url));
 const streams = globSync("*.jsonl", { cwd: FOLDER }).map((file) => ({
@@ -47,60 +47,52 @@ function ownFigure(cli: string, lines: readonly Line[]): { tokens: number; cost:
   }
 }
 
-function reading(cli: string, task = "Mend the parser"): RunReading {
-  return new RunReading({ agent: parseAgentId("a-1"), run: 1, driver: driverNamed(cli), task, before: null });
+/** A stream with all that hears it. */
+function reading(cli: string, path: string): { state: StreamState; heard: RunReading } {
+  const heard = new RunReading("Mend the parser");
+  const driver = driverNamed(cli);
+  return { state: new StreamState(new PlainLog(path), { driver, before: null, listener: heard.take }), heard };
 }
 
 function total(tokens: { input: number; output: number; cache_read: number; cache_write: number } | null): number {
   return tokens === null ? 0 : tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
 }
 
-it.each(streams)("the cost of $name is what the CLI says", ({ cli, path }) => {
+it.each(streams)("the cost of $name is what the CLI says", async ({ cli, path }) => {
   const lines = readFileSync(path, "utf8").split("\n").filter(Boolean);
   const own = ownFigure(
     cli,
     lines.map((line) => JSON.parse(line)),
   );
-  const one = reading(cli);
-  const log = Log.open(path, undefined, { type: "stdout", json: true }) as Log;
-  try {
-    expect(one.read(log, false, Number.POSITIVE_INFINITY)).toBe(false);
-  } finally {
-    log.close();
-  }
-  expect(one.cursor.offset).toBe(readFileSync(path).length);
+  const { state } = reading(cli, path);
+  expect(await state.readOn(false)).toBe(false);
+  expect(state.place.offset).toBe(readFileSync(path).length);
   if (own === null) return;
-  expect(total(one.result.tokens)).toBe(own.tokens);
-  if (own.cost !== null) expect(one.result.cost_usd).toBeCloseTo(own.cost, 10);
-  const [record] = costBy([{ task: "t", agent: "a", ...one.result }], "task");
-  expect(record?.cost_usd).toBeCloseTo(own.cost ?? priceOf(one.result.model, one.result.tokens) ?? 0, 10);
+  expect(total(state.result.tokens)).toBe(own.tokens);
+  if (own.cost !== null) expect(state.result.cost_usd).toBeCloseTo(own.cost, 10);
+  const [record] = costBy([{ task: "t", agent: "a", ...state.result }], "task");
+  expect(record?.cost_usd).toBeCloseTo(own.cost ?? priceOf(state.result.model, state.result.tokens) ?? 0, 10);
 });
 
-it("taken up after any line, a reading comes to what one without a break does", () => {
+it("taken up after any line, a reading comes to what one without a break does", async () => {
   for (const { cli, path } of streams) {
     const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
     if (lines.length === 0) continue;
     const copy = join(folder(), "stream.jsonl");
-    const open = (): Log => Log.open(copy, undefined, { type: "stdout", json: true }) as Log;
-    let before: RunReading | undefined;
+    let before: ReturnType<typeof reading> | undefined;
     for (const line of lines) {
       appendFileSync(copy, `${line}\n`);
-      const log = open();
-      const next = reading(cli);
-      if (before !== undefined) next.takeUp(log, before.cursor, { tokens: null, cost_usd: null });
-      next.read(log, true, Number.POSITIVE_INFINITY);
-      log.close();
+      const next = reading(cli, copy);
+      if (before !== undefined) next.state.takeUp(before.state.place, { tokens: null, cost_usd: null });
+      await next.state.readOn(true);
       before = next;
     }
-    const whole = reading(cli);
-    const log = open();
-    whole.read(log, true, Number.POSITIVE_INFINITY);
-    log.close();
-    const seen = ({ result, recent, cursor: { updated_at: _, ...place } }: RunReading): object => ({
-      result,
-      recent,
-      place,
-    });
+    const whole = reading(cli, copy);
+    await whole.state.readOn(true);
+    const seen = ({ state, heard }: typeof whole): object => {
+      const { updated_at: _, ...place } = state.place;
+      return { result: state.result, recent: heard.recent, place };
+    };
     if (before !== undefined) expect(seen(before)).toEqual(seen(whole));
   }
 });

@@ -2,8 +2,8 @@
  * One run's log for all who follow it. A look at the disk serves them all, and so does a batch that was read: each follower only has
  * its place. Nothing is kept for one that is slow; it reads on from the disk when it can take more.
  */
-import { type FSWatcher, watch } from "node:fs";
-import type { Followed, Glance } from "../../fleet/workspace.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Followed, SharedLog } from "../../fleet/workspace.ts";
 import type { Limits } from "./limits.ts";
 
 export interface LogPlace {
@@ -17,8 +17,8 @@ interface Batch {
   next: LogPlace;
 }
 
-/** A watch may miss something: this often it looks by itself. */
-const POLL_MS = 250;
+/** After a look that failed, for want of descriptors, say: the next may have more luck. */
+const AGAIN_MS = 250;
 /** What comes in a burst is read together; the more logs there are, the longer. */
 const GATHER_MS = 20;
 const GATHER_EACH_MS = 2;
@@ -52,54 +52,41 @@ export class LogFeeds {
 
 export class LogFeed {
   readonly followers: Set<() => void> = new Set();
-  readonly #log: Followed;
-  readonly #run: number;
+  readonly #log: SharedLog;
   readonly #limits: Limits;
-  readonly #count: () => number;
   readonly #batches = new Map<number, Batch>();
-  #glance: Glance;
-  #watcher: FSWatcher | undefined;
-  #poll: NodeJS.Timeout | undefined;
-  #gather: NodeJS.Timeout | undefined;
+  readonly #ending = new AbortController();
+  #told = "";
 
   constructor(log: Followed, run: number, limits: Limits, count: () => number) {
-    this.#log = log;
-    this.#run = run;
     this.#limits = limits;
-    this.#count = count;
-    this.#glance = log.look(run);
-    try {
-      this.#watcher = watch(log.folder, { persistent: false }, () => this.#soon());
-      this.#watcher.on("error", () => this.#unwatch());
-    } catch {
-      // No folder yet, or no watches left: the poll alone.
-    }
-    this.#poll = setInterval(() => this.#look(), POLL_MS);
+    this.#log = log.share(run);
+    void this.#follow(() => Math.max(GATHER_MS, count() * GATHER_EACH_MS));
   }
 
   get live(): boolean {
-    return this.#glance.live;
+    return this.#log.now.live;
   }
 
   get next(): number | undefined {
-    return this.#glance.next;
+    return this.#log.now.next;
   }
 
   get end(): number {
-    return this.#glance.end;
+    return this.#log.now.end;
   }
 
   place(offset: number): LogPlace | undefined {
-    return this.#glance.place(offset);
+    return this.#log.place(offset);
   }
 
   /** The next lines; undefined when there are none yet. */
   read(from: LogPlace): Batch | undefined {
-    if (from.offset >= this.#glance.end) return undefined;
+    if (from.offset >= this.#log.now.end) return undefined;
     const known = this.#batches.get(from.offset);
     if (known !== undefined) return known;
     const { batchLines, batchBytes } = this.#limits;
-    const { records, next } = this.#glance.read(from, { lines: batchLines, bytes: batchBytes });
+    const { records, next } = this.#log.read(from, { lines: batchLines, bytes: batchBytes });
     if (next.offset === from.offset) return undefined;
     const batch = { items: Buffer.from(records.map((record) => JSON.stringify(record)).join(",")), next };
     if (this.#batches.size >= KEPT) this.#batches.clear();
@@ -108,35 +95,26 @@ export class LogFeed {
   }
 
   close(): void {
-    clearInterval(this.#poll);
-    clearTimeout(this.#gather);
-    this.#unwatch();
-    this.#glance[Symbol.dispose]();
+    this.#ending.abort();
+    this.#log[Symbol.dispose]();
   }
 
-  #unwatch(): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-  }
-
-  #soon(): void {
-    this.#gather ??= setTimeout(() => this.#look(), Math.max(GATHER_MS, this.#count() * GATHER_EACH_MS));
-  }
-
-  #look(): void {
-    clearTimeout(this.#gather);
-    this.#gather = undefined;
-    let now: Glance;
-    try {
-      now = this.#log.look(this.#run);
-    } catch {
-      return; // Out of descriptors, say: the next look may have more luck.
+  async #follow(gatherMs: () => number): Promise<void> {
+    const { signal } = this.#ending;
+    for (let over = false; !over && !signal.aborted; ) {
+      try {
+        for await (const now of this.#log.looks({ signal, gatherMs })) this.#tell(`${now.end} ${now.live} ${now.next}`);
+        over = true;
+      } catch {
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      }
     }
-    const before = this.#glance;
-    before[Symbol.dispose]();
-    this.#glance = now;
+  }
+
+  #tell(now: string): void {
     this.#batches.clear();
-    if (now.end === before.end && now.live === before.live && now.next === before.next) return;
+    if (now === this.#told) return;
+    this.#told = now;
     for (const wake of this.followers) wake();
   }
 }

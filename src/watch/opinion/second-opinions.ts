@@ -12,7 +12,7 @@ import { iso } from "../../core/time.ts";
 import type { Driver } from "../../drivers/index.ts";
 import { lineStartFrom } from "../../log/lines.ts";
 import { Maskers } from "../../stream/maskers.ts";
-import { openRun } from "../../stream/open-run.ts";
+import { RunLog } from "../../stream/run-log.ts";
 import type { Context, RunName } from "../../workspace/context.ts";
 import { readAnswer } from "./answer.ts";
 import { reserve, settle, tokensLeft } from "./budget.ts";
@@ -269,24 +269,20 @@ function digestOf(
 ): { digest: Digest; from: number; read: { offset: number; line: number } } {
   const digest = new Digest(driver.json);
   const { offset, line } = summary.position;
-  const opened = openRun(context, { task, agent, run }, driver.json);
+  using opened = new RunLog(context, { task, agent, run, json: driver.json });
+  const log = opened.open(true);
   let from = after.line + 1;
-  try {
-    if (opened !== undefined) {
-      const { log } = opened;
-      const end = Math.min(offset, log.source.size());
-      const cut = end - after.offset > READ_BYTES ? lineStartFrom(log.source, end - READ_BYTES, end) : after.offset;
-      const start = { offset: cut, line: cut === after.offset ? after.line : log.lineAt(cut) };
-      from = (start.line ?? after.line) + 1;
-      const reader = driver.reader();
-      for (const { record, raw } of log.records(start, end)) {
-        if (record === undefined || record.type === "lifecycle") continue;
-        const read = driver.json && record.data !== undefined ? record.data : raw.bytes.toString();
-        for (const activity of reader.read(read)) digest.add(activity, record.seq ?? line);
-      }
+  if (log !== undefined) {
+    const end = Math.min(offset, log.source.size());
+    const cut = end - after.offset > READ_BYTES ? lineStartFrom(log.source, end - READ_BYTES, end) : after.offset;
+    const start = { offset: cut, line: cut === after.offset ? after.line : log.lineAt(cut) };
+    from = (start.line ?? after.line) + 1;
+    const reader = driver.reader();
+    for (const { record, raw } of log.records(start, end)) {
+      if (record === undefined || record.type === "lifecycle") continue;
+      const read = driver.json && record.data !== undefined ? record.data : raw.bytes.toString();
+      for (const activity of reader.read(read)) digest.add(activity, record.seq ?? line);
     }
-  } finally {
-    opened?.log.close();
   }
   return { digest, from, read: { offset, line } };
 }

@@ -1,0 +1,181 @@
+/**
+ * What one run's stream has told so far. Each line is parsed once, by its driver, as the log grows; who wants more than the result
+ * listens. All of it is made from the log up to the place and kept in memory only. After a restart the lines before the place are read
+ * once more, at most the last 32 MiB of them: so nothing but the place has to be stored, and a reader that is killed anywhere
+ * loses nothing.
+ */
+import { setImmediate as breathe } from "node:timers/promises";
+import { iso, parseRfc3339 } from "../core/time.ts";
+import type { Tokens } from "../core/types.ts";
+import type { Activity, Driver, SessionUse, StreamReader, StreamResult } from "../drivers/driver.ts";
+import { lineStartFrom, lineSum } from "../log/lines.ts";
+import type { Log, Place } from "../log/log.ts";
+import type { LogRecord } from "../log/record.ts";
+import type { RunLog } from "./run-log.ts";
+
+/** How far it was read: whole lines, and the checksum of all their bytes. */
+export interface StreamPlace {
+  offset: number;
+  line: number;
+  checksum: number;
+  /** It was cut so often, but for one. */
+  generation: number;
+  missed_bytes: number;
+  updated_at: string;
+}
+
+export interface StreamOptions {
+  driver: Driver;
+  /** What its CLI had counted for the session that it resumes. */
+  before: SessionUse | null;
+  listener?: StreamListener | undefined;
+}
+
+/** Hears what each line told, in order; `atMs` is when the line was printed. */
+export type StreamListener = (activities: readonly Activity[], record: LogRecord, atMs: number | null) => void;
+
+/** What is money, or nearly. */
+export type Counted = Pick<StreamResult, "tokens" | "cost_usd">;
+
+/** The log is opened to be read and closed again: a process may read hundreds. */
+type LogToRead = Pick<RunLog, "open" | "close" | "isUnchanged">;
+
+const AGAIN_BYTES = 32 << 20;
+/** Read at a stretch: whoever else is served by this process waits that long. */
+const STRETCH_BYTES = 32 << 10;
+
+const ignore = (): void => undefined;
+
+export class StreamState {
+  readonly #log: LogToRead;
+  readonly #driver: Driver;
+  readonly #reader: StreamReader;
+  readonly #listener: StreamListener | undefined;
+  #place: StreamPlace = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0, updated_at: iso() };
+  #received = 0;
+  #turn: Promise<void> = Promise.resolve();
+  /** There is more in the log than was read. */
+  #more = true;
+  /** Counted before the part that was read again; only of a log that is longer than that. */
+  #counted: Counted | null = null;
+
+  constructor(log: LogToRead, { driver, before, listener }: StreamOptions) {
+    this.#log = log;
+    this.#driver = driver;
+    this.#reader = driver.reader(before);
+    this.#listener = listener;
+  }
+
+  get place(): StreamPlace {
+    return this.#place;
+  }
+
+  get result(): StreamResult {
+    const result = this.#reader.result();
+    if (this.#counted === null) return result;
+    // Of a run that was taken up in mid-stream the greater count is nearer: its end is counted from the whole stream.
+    const more = total(this.#counted.tokens) > total(result.tokens) ? this.#counted : result;
+    return { ...result, tokens: more.tokens, cost_usd: more.cost_usd ?? result.cost_usd };
+  }
+
+  /** Every line was read, not the last ones only. */
+  get isWhole(): boolean {
+    return this.#counted === null;
+  }
+
+  /** Messages that the CLI said it has taken up. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** Takes up where another process stopped: what lies before the place is read for what it says, not counted again. */
+  takeUp(place: StreamPlace, counted: Counted): void {
+    try {
+      const log = this.#log.open(true);
+      if (log === undefined) return;
+      const end = Math.min(place.offset, log.source.size());
+      const from = end > AGAIN_BYTES ? lineStartFrom(log.source, end - AGAIN_BYTES, end) : 0;
+      const start: Place = { offset: from, line: from === 0 ? 0 : log.lineAt(from) };
+      for (const { record } of log.records(start, end)) this.#take(record);
+      if (from > 0) this.#counted = counted;
+      this.#place = place;
+    } finally {
+      this.#log.close();
+    }
+  }
+
+  /** Reads on, at most so many bytes but a whole line in any case; of a living run whole lines only. True when there is more. */
+  async readOn(live: boolean, bytes: number = Number.POSITIVE_INFINITY): Promise<boolean> {
+    // One after the other: they would close each other's log.
+    const turn = this.#turn.then(() => this.#readOn(live, bytes));
+    this.#turn = turn.then(ignore, ignore);
+    return await turn;
+  }
+
+  async #readOn(live: boolean, bytes: number): Promise<boolean> {
+    if (bytes <= 0) return true;
+    if (!this.#more && live && this.#log.isUnchanged()) return false;
+    try {
+      const log = this.#log.open(live);
+      if (log === undefined) return false;
+      // Of a log that grows faster than it is read, what is there now.
+      const end = log.end(live);
+      const most = this.#place.offset + bytes;
+      do {
+        const { offset } = this.#place;
+        this.#more = this.#readStretch(log, end, Math.min(bytes, STRETCH_BYTES));
+        if (this.#place.offset !== offset) await breathe();
+      } while (this.#more && most - this.#place.offset >= STRETCH_BYTES);
+      return this.#more;
+    } finally {
+      this.#log.close();
+    }
+  }
+
+  #readStretch(log: Log, end: number, bytes: number): boolean {
+    const start = this.#place;
+    if (end < start.offset) {
+      // Nobody cuts a run's log but by hand. What is left was read already.
+      const missed = Math.max(0, end - log.end(true));
+      this.#place = { ...start, offset: end, checksum: 0, generation: start.generation + 1, missed_bytes: missed };
+      return false;
+    }
+    let { offset, line, checksum } = start;
+    let more = false;
+    for (const { record, raw } of log.records({ offset, line }, end)) {
+      more = offset > start.offset && raw.end - start.offset > bytes;
+      if (more) break;
+      line++;
+      checksum = lineSum(checksum, raw);
+      offset = raw.end;
+      this.#take(record);
+    }
+    if (offset > start.offset) this.#place = { ...start, offset, line, checksum, updated_at: iso() };
+    return more;
+  }
+
+  #take(record: LogRecord | undefined): void {
+    if (record === undefined) return;
+    const atMs = record.timestamp ? (parseRfc3339(record.timestamp) ?? null) : null;
+    const activities = understand(this.#driver, this.#reader, record, atMs);
+    for (const activity of activities)
+      if (activity.kind === "note" && activity.name === "message_received") this.#received++;
+    if (activities.length > 0) this.#listener?.(activities, record, atMs);
+  }
+}
+
+/** What a line of a log says, as its driver reads it. Our own lines say nothing. */
+export function understand(
+  { json }: Pick<Driver, "json">,
+  reader: StreamReader,
+  { type, data, text, raw_content, b64 }: LogRecord,
+  atMs: number | null,
+): readonly Activity[] {
+  if (type === "lifecycle") return [];
+  const line = data === undefined ? (text ?? raw_content ?? b64 ?? "") : json ? data : JSON.stringify(data);
+  return reader.read(line, atMs);
+}
+
+function total(tokens: Tokens | null): number {
+  return tokens === null ? 0 : tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
+}

@@ -1,0 +1,82 @@
+/** The streams that a process reads on with: one state a run, whoever asks. */
+import type { RunResult } from "../core/types.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { type Facts, readFacts } from "../facts/facts.ts";
+import { runNumbers } from "../facts/run-numbers.ts";
+import type { Context, RunName } from "../workspace/context.ts";
+import { findDriver } from "../workspace/find-driver.ts";
+import { RunLog } from "./run-log.ts";
+import { type Counted, type StreamListener, type StreamPlace, StreamState } from "./stream-state.ts";
+
+export interface StreamOf extends RunName {
+  facts: Facts;
+}
+
+/** Who listens from the first line on, and where another process has read to. */
+export interface Beginning {
+  listener?: StreamListener | undefined;
+  from?: { place: StreamPlace; counted: Counted } | undefined;
+}
+
+export class Streams {
+  readonly #context: Context;
+  readonly #begin: (of: StreamOf, driver: Driver) => Beginning;
+  readonly #states = new Map<string, StreamState>();
+
+  constructor(context: Context, begin: (of: StreamOf, driver: Driver) => Beginning = () => ({})) {
+    this.#context = context;
+    this.#begin = begin;
+  }
+
+  async of(one: StreamOf): Promise<StreamState> {
+    const driver = await findDriver(this.#context, one.facts.intent?.driver ?? "command");
+    const known = this.#states.get(keyOf(one));
+    if (known !== undefined) return known;
+    const { listener, from } = this.#begin(one, driver);
+    const state = openStream(this.#context, one, driver, listener);
+    if (from !== undefined) state.takeUp(from.place, from.counted);
+    this.#states.set(keyOf(one), state);
+    return state;
+  }
+
+  /** As far as a living run's log goes now. */
+  async read(one: StreamOf): Promise<StreamState> {
+    const state = await this.of(one);
+    await state.readOn(true);
+    return state;
+  }
+
+  forget(one: RunName): void {
+    this.#states.delete(keyOf(one));
+  }
+
+  /** Forgets the others. */
+  keep(runs: readonly RunName[]): void {
+    const keys = new Set(runs.map(keyOf));
+    for (const key of this.#states.keys()) if (!keys.has(key)) this.#states.delete(key);
+  }
+}
+
+/** Nothing is read yet. */
+export function openStream(context: Context, one: StreamOf, driver: Driver, listener?: StreamListener): StreamState {
+  const log = new RunLog(context, { ...one, json: driver.json });
+  return new StreamState(log, { driver, before: sessionBefore(context, one), listener });
+}
+
+/** What the CLI had counted for the session when this run began: what the last run of the same session told at its end. */
+export function sessionBefore(
+  context: Context,
+  { task, agent, run, facts: { intent } }: StreamOf,
+): RunResult["session_use"] {
+  if (!intent?.resume) return null;
+  for (const number of runNumbers(context, { task, agent }).reverse()) {
+    if (number >= run) continue;
+    const before = readFacts(context.layout.run(task, agent, number)).cleanup?.result;
+    if (before?.session_use && before.session === intent.session) return before.session_use;
+  }
+  return null;
+}
+
+function keyOf({ agent, run }: RunName): string {
+  return `${agent}.${run}`;
+}
