@@ -12,7 +12,7 @@ import { iso, monoMs } from "../core/time.ts";
 import type { Cursor, EventLog, Registers } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import type { Alert } from "./message.ts";
-import { type Entry, Queue, rebase, TIMING, type Timing } from "./queue.ts";
+import { Queue, type QueuedAlert, rebase, TIMING, type Timing } from "./queue.ts";
 import { routesFor, troubleIn } from "./rules.ts";
 import { type Outside, type Sent, send } from "./send.ts";
 import type { Route, Settings } from "./settings.ts";
@@ -183,7 +183,7 @@ export class Alerts {
     }
   }
 
-  #settle({ name }: Route, route: RouteState, entry: Entry, sent: Sent): void {
+  #settle({ name }: Route, route: RouteState, entry: QueuedAlert, sent: Sent): void {
     const { tell } = this.#options.outside;
     const queue = this.#queue(route);
     if (sent.state === "delivered") {
@@ -206,7 +206,7 @@ export class Alerts {
     route.dead++;
   }
 
-  #bury(route: string, { alert, tries }: Entry, error: string): void {
+  #bury(route: string, { alert, tries }: QueuedAlert, error: string): void {
     try {
       this.#options.bury({ v: 1, at: iso(), route, error, tries, alert });
     } catch (thrown) {

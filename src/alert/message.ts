@@ -2,9 +2,11 @@
  * What a person gets to read of an event: short, masked, nothing that a terminal or a chat would obey. It is made once, when the
  * event is taken, so that neither the queue nor the file of dead letters ever holds the text as it was.
  */
+
 import { createHash } from "node:crypto";
 import { stripVTControlCharacters } from "node:util";
 import type { Masker } from "../core/mask.ts";
+import { cut, oneLine } from "../core/one-line.ts";
 import { type JournalEvent, placeId } from "../journal/event.ts";
 import { type Severity, severityOf } from "./rules.ts";
 
@@ -35,7 +37,7 @@ const KEY_CHARS = 200;
 /** Masked first and cut afterwards: a cut through a secret would leave a part that nobody recognises. */
 export function makeAlert(event: JournalEvent, maskers: readonly Masker[]): Alert {
   const hide = (text: string): string => maskers.reduce((masked, { text: mask }) => mask(masked), text);
-  const word = (value: unknown): string => cut(oneLine(hide(String(value))), WORD_CHARS);
+  const word = (value: unknown): string => oneLine(plain(hide(String(value))), WORD_CHARS);
   const { id, type, timestamp, task, agent } = event;
   const actor = word(event.actor);
   const whose = agent === undefined ? actor : word(agent);
@@ -83,21 +85,12 @@ export function fullText({ text, more, rest }: Alert): string {
 
 /** For a terminal or a notification. */
 export function inOneLine(alert: Alert, chars: number): string {
-  return cut(oneLine(`${alert.severity}: ${alert.title}: ${fullText(alert)}`), chars);
-}
-
-export function cut(text: string, chars: number): string {
-  if (text.length <= chars) return text;
-  return `${[...text.slice(0, chars * 2)].slice(0, chars - 1).join("")}…`;
+  return oneLine(plain(`${alert.severity}: ${alert.title}: ${fullText(alert)}`), chars);
 }
 
 function small(data: unknown): unknown {
   if (data === undefined) return null;
   return JSON.stringify(data).length <= DATA_CHARS ? data : null;
-}
-
-function oneLine(text: string): string {
-  return plain(text).replace(/\s+/g, " ").trim();
 }
 
 function plain(text: string): string {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { random } from "../../test/support/random.ts";
 import { makeEvent } from "../journal/event.ts";
 import { type Alert, fullText, makeAlert } from "./message.ts";
-import { type Entry, emptyQueue, Queue, rebase, TIMING } from "./queue.ts";
+import { emptyQueue, Queue, type QueuedAlert, rebase, TIMING } from "./queue.ts";
 import { severityOf, troubleIn } from "./rules.ts";
 
 const MINUTE = 60_000;
@@ -24,7 +24,7 @@ function run(
   made: Queue,
   fromMs: number,
   toMs: number,
-  sent: (entry: Entry) => void = (one) => made.delivered(one),
+  sent: (entry: QueuedAlert) => void = (one) => made.delivered(one),
 ): number[] {
   const times: number[] = [];
   for (let now = fromMs; now <= toMs; now += 1000) {
@@ -112,7 +112,7 @@ describe("a queue of alerts", () => {
   it("tells the same news once in five minutes, then how often it came", () => {
     const made = queue();
     const texts: string[] = [];
-    const sent = (entry: Entry): void => {
+    const sent = (entry: QueuedAlert): void => {
       texts.push(fullText(entry.alert));
       made.delivered(entry);
     };
@@ -129,7 +129,7 @@ describe("a queue of alerts", () => {
   it("does not change a message that may have been sent", () => {
     const made = queue();
     made.add(alert("a"), 0);
-    const entry = made.take(0) as Entry;
+    const entry = made.take(0) as QueuedAlert;
     made.add(alert("a"), 1);
     expect(entry.alert.more).toBe(0);
     made.add(alert("b"), 2);
@@ -142,13 +142,13 @@ describe("a queue of alerts", () => {
     made.add(alert("a"), 0);
     let now = 0;
     for (const pause of TIMING.retryMs) {
-      const entry = made.take(now) as Entry;
+      const entry = made.take(now) as QueuedAlert;
       expect(made.failed(entry, { again: true }, now)).toBe(false);
       expect(made.take(now + pause - 1)).toBeUndefined();
       now += pause;
     }
-    expect(made.failed(made.take(now) as Entry, { again: true }, now)).toBe(true);
-    expect(made.failed({ ...(made.state.waiting[0] as Entry), tries: 0 }, { again: false }, now)).toBe(true);
+    expect(made.failed(made.take(now) as QueuedAlert, { again: true }, now)).toBe(true);
+    expect(made.failed({ ...(made.state.waiting[0] as QueuedAlert), tries: 0 }, { again: false }, now)).toBe(true);
   });
 
   it("spreads tries by a fifth, and waits as long as the receiver asks, all messages of the route", () => {
@@ -158,14 +158,14 @@ describe("a queue of alerts", () => {
     ] as const) {
       const made = new Queue(emptyQueue(TIMING, 0), TIMING, () => random);
       made.add(alert("a"), 0);
-      const entry = made.take(0) as Entry;
+      const entry = made.take(0) as QueuedAlert;
       made.failed(entry, { again: true }, 0);
       expect(Math.round(entry.due)).toBe(due);
     }
     const made = queue();
     made.add(alert("a"), 0);
     made.add(alert("b"), 0);
-    const entry = made.take(0) as Entry;
+    const entry = made.take(0) as QueuedAlert;
     made.failed(entry, { again: true, afterMs: 20_000 }, 0);
     expect(made.take(19_999)).toBeUndefined();
     expect(made.take(20_000)).toBe(entry);
@@ -176,14 +176,14 @@ describe("a queue of alerts", () => {
   it("keeps at most three messages between their tries, so that the others can still be joined", () => {
     const made = queue();
     for (const text of ["a", "b", "c", "d", "e"]) made.add(alert(text), 0);
-    const tried: Entry[] = [];
+    const tried: QueuedAlert[] = [];
     for (let entry = made.take(0); entry !== undefined; entry = made.take(0)) {
       made.failed(entry, { again: true }, 0);
       tried.push(entry);
     }
     expect(tried).toHaveLength(3);
     expect(made.take(4000)).toBeUndefined();
-    made.delivered(tried[0] as Entry);
+    made.delivered(tried[0] as QueuedAlert);
     expect(made.take(4000)?.alert.text).toBe("d");
   });
 
@@ -191,7 +191,7 @@ describe("a queue of alerts", () => {
     const made = queue();
     for (let i = 0; i < 20; i++) made.add(alert(`n ${word(i)}`), 0);
     for (const type of ["error", "agent.ended", "error"]) made.add(alert(`more ${word(99)} ${type}`, type), 0);
-    const last = made.state.waiting.at(-1) as Entry;
+    const last = made.state.waiting.at(-1) as QueuedAlert;
     expect(last.alert.rest).toEqual({ error: 2, "agent.ended": 1 });
     expect(fullText(last.alert)).toBe("and 3 more events that came too fast: error 2, agent.ended 1");
     last.sent = true;
@@ -203,7 +203,7 @@ describe("a queue of alerts", () => {
   it("holds no times of another boot against anybody", () => {
     const made = queue();
     made.add(alert("a"), 1e9);
-    made.failed(made.take(1e9) as Entry, { again: true, afterMs: 60_000 }, 1e9);
+    made.failed(made.take(1e9) as QueuedAlert, { again: true, afterMs: 60_000 }, 1e9);
     rebase(made.state, TIMING, 10);
     expect(made.take(10)?.alert.text).toBe("a");
     made.add(alert("a"), 20);

@@ -26,7 +26,7 @@ export const TIMING: Timing = {
   retryMs: [5000, 30_000, 120_000, 600_000, 3_600_000],
 };
 
-export interface Entry {
+export interface QueuedAlert {
   key: string;
   alert: Alert;
   /** It may have been sent. */
@@ -44,7 +44,7 @@ interface Window {
 }
 
 export interface QueueState {
-  waiting: Entry[];
+  waiting: QueuedAlert[];
   windows: Record<string, Window>;
   tokens: number;
   filled: number;
@@ -155,7 +155,7 @@ export class Queue {
   }
 
   /** The next that may be sent now; it counts as sent, and must be kept so before it is. */
-  take(now: number): Entry | undefined {
+  take(now: number): QueuedAlert | undefined {
     const { state } = this;
     if (now < state.quiet) return undefined;
     const tried = state.waiting.filter(({ sent }) => sent);
@@ -181,12 +181,12 @@ export class Queue {
     return true;
   }
 
-  delivered(entry: Entry): void {
+  delivered(entry: QueuedAlert): void {
     this.state.waiting = this.state.waiting.filter((one) => one !== entry);
   }
 
   /** True when it will not be tried again; it is still in the queue then. */
-  failed(entry: Entry, failure: Failure, now: number): boolean {
+  failed(entry: QueuedAlert, failure: Failure, now: number): boolean {
     const pause = this.#timing.retryMs[entry.tries];
     entry.tries++;
     if (!failure.again || pause === undefined) return true;

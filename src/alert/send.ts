@@ -1,7 +1,9 @@
 /** Sends one message on one route, once, and says what became of it. It never throws. */
+
+import { cut } from "../core/one-line.ts";
 import { feed } from "../process/feed.ts";
 import { RefusedAddress } from "./address.ts";
-import { type Alert, cut, fullText, inOneLine } from "./message.ts";
+import { type Alert, fullText, inOneLine } from "./message.ts";
 import type { Answer, Resolve } from "./post.ts";
 import type { Severity } from "./rules.ts";
 import type { Route, WebRoute } from "./settings.ts";

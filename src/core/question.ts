@@ -3,6 +3,7 @@
  * provide. An offer of more work ("Would you like me to commit this too?") is none, because the work is done without an answer.
  * Where it is not sure it says no: a false call costs more than a question that is read late.
  */
+import { cut, oneLine } from "./one-line.ts";
 
 const TAIL_CHARS = 2000;
 const QUESTION_CHARS = 240;
@@ -31,8 +32,7 @@ export function questionIn(text: string | null): string | null {
   const sentences = lastSentences(text ?? "");
   const asking = sentences.filter((sentence) => asks(sentence, sentence === sentences.at(-1) ? PERSON : READER));
   if (asking.length === 0) return null;
-  const asked = asking.join(" ");
-  return asked.length > QUESTION_CHARS ? `${asked.slice(0, QUESTION_CHARS - 1)}…` : asked;
+  return cut(asking.join(" "), QUESTION_CHARS);
 }
 
 function asks(sentence: string, whom: RegExp): boolean {
@@ -51,12 +51,7 @@ function lastSentences(text: string): string[] {
   const prose = (paragraphs.at(-1) ?? []).join("\n").replaceAll(/[*_`#>]+/g, "");
   return prose
     .split(/(?<=[.?!…:])["')\]]*\s+|\n/)
-    .map((sentence) =>
-      sentence
-        .replaceAll(/\s+/g, " ")
-        .replace(/["')\]\s]+$/, "")
-        .trim(),
-    )
+    .map((sentence) => oneLine(sentence.replace(/["')\]\s]+$/, "")))
     .filter((sentence) => sentence !== "")
     .slice(-LAST_SENTENCES);
 }

@@ -2,8 +2,10 @@
  * How a run ended. Neither an exit code nor a CLI's own word is enough: CLIs exit 0 after a signal, after a broken stream or with
  * every tool denied, and say "success" of an error. So a run is `completed` only when exit and result agree.
  */
+
 import { stripVTControlCharacters } from "node:util";
 import { maskText } from "../core/mask.ts";
+import { oneLine } from "../core/one-line.ts";
 import type { Ending, Judged } from "./driver.ts";
 
 const REASON_LENGTH = 400;
@@ -83,8 +85,7 @@ function lastWords({ exit, stderr }: Ending): string | null {
 
 /** One line, bounded, without colours and secrets: API errors repeat keys. */
 function sentence(text: string): string {
-  const line = maskText(stripVTControlCharacters(text)).replaceAll(/\s+/g, " ").trim();
-  const cut = line.length > REASON_LENGTH ? `${line.slice(0, REASON_LENGTH - 1)}…` : line;
-  const upper = cut.charAt(0).toUpperCase() + cut.slice(1);
+  const line = oneLine(maskText(stripVTControlCharacters(text)), REASON_LENGTH);
+  const upper = line.charAt(0).toUpperCase() + line.slice(1);
   return /[.!?…]$/.test(upper) ? upper : `${upper}.`;
 }

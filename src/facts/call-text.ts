@@ -1,5 +1,7 @@
 /** A tool's input in one line: the field that says most, bounded and without secrets. */
+
 import { maskText } from "../core/mask.ts";
+import { oneLine } from "../core/one-line.ts";
 import { inputText } from "../judge/input-text.ts";
 
 const CHARS = 120;
@@ -8,8 +10,5 @@ const TELLING = ["command", "file_path", "filePath", "path", "url", "pattern", "
 export function callText(input: unknown): string {
   const fields = typeof input === "object" && input !== null ? (input as Record<string, unknown>) : {};
   const told = TELLING.map((name) => fields[name]).find((value) => typeof value === "string" && value !== "");
-  const line = maskText(((told as string | undefined) ?? inputText(input)).slice(0, CHARS * 8))
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return line.length > CHARS ? `${line.slice(0, CHARS - 1)}…` : line;
+  return oneLine(maskText(((told as string | undefined) ?? inputText(input)).slice(0, CHARS * 8)), CHARS);
 }

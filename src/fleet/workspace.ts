@@ -28,6 +28,7 @@ export type { Stored } from "../journal/engine.ts";
 export type { JournalEvent } from "../journal/event.ts";
 export type { HealthRecord } from "../journal/health.ts";
 export type { Leadership } from "../journal/leader.ts";
+export type { LogPlace } from "../log/log.ts";
 export type { LogRecord } from "../log/record.ts";
 export type { CheckpointRecord } from "../messages/checkpoint.ts";
 export type { Question } from "../nats/ask.ts";

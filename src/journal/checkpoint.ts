@@ -12,10 +12,10 @@ import type { Cursor } from "./engine.ts";
 export interface Checkpoint {
   /** The last interaction that was handled; the highest when they come out of order. */
   interaction: number;
-  place: Place | undefined;
+  place: CheckpointState | undefined;
 }
 
-interface Place {
+interface CheckpointState {
   /** Behind the last event that was handled. */
   after: Cursor;
   /** The proven terms at that place. */
@@ -56,9 +56,9 @@ function parse(text: string, path: string): Checkpoint {
   return { interaction: Number(first), place: parsePlace(second) };
 }
 
-function parsePlace(line: string): Place | undefined {
+function parsePlace(line: string): CheckpointState | undefined {
   try {
-    const { after, terms, ids } = JSON.parse(line) as Partial<Place>;
+    const { after, terms, ids } = JSON.parse(line) as Partial<CheckpointState>;
     return typeof after === "string" ? { after, terms: terms ?? {}, ids: ids ?? [] } : undefined;
   } catch {
     return undefined; // A number alone, or a place that somebody damaged: the number says enough.

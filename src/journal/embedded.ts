@@ -16,7 +16,7 @@ import { BufferSource, FileSource } from "../log/source.ts";
 import { Waker } from "../log/waker.ts";
 import { appendLatency } from "./append-latency.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "./engine.ts";
-import { type Entry, entries } from "./entries.ts";
+import { entries, type JournalLine } from "./entries.ts";
 import type { JournalEvent } from "./event.ts";
 import { RecentIds, WINDOW_BYTES } from "./recent-ids.ts";
 
@@ -131,7 +131,7 @@ class Reading {
     this.#counted = { offset: 0, lines: 0 };
   }
 
-  #badLine(source: FileSource, { seq, next, bad }: Extract<Entry, { event: undefined }>): BadLine {
+  #badLine(source: FileSource, { seq, next, bad }: Extract<JournalLine, { event: undefined }>): BadLine {
     const log = new Log(source, new LineIndex(), { type: "line", json: true });
     this.#counted = { offset: seq, lines: this.#counted.lines + log.count(this.#counted.offset, seq) };
     return { bad: { line: this.#counted.lines + 1, seq, ...bad }, next: String(next) };

@@ -5,14 +5,11 @@ import { isBlank } from "../log/scanner.ts";
 import type { Source } from "../log/source.ts";
 import { type JournalEvent, readEvent } from "./event.ts";
 
-interface Place {
-  /** Where it begins. */
-  seq: number;
-  /** Where the next one begins. */
-  next: number;
-}
-
-export type Entry = Place & ({ event: JournalEvent; bad: undefined } | { event: undefined; bad: Bad });
+/** A line of the journal: where it begins, and where the next one does. */
+export type JournalLine = { seq: number; next: number } & (
+  | { event: JournalEvent; bad: undefined }
+  | { event: undefined; bad: Bad }
+);
 
 interface Bad {
   reason: string;
@@ -22,11 +19,11 @@ interface Bad {
 }
 
 /** Entries between two line starts. Empty lines give none. */
-export function* entries(source: Source, from: number, end: number): Generator<Entry> {
+export function* entries(source: Source, from: number, end: number): Generator<JournalLine> {
   for (const line of forward(source, from, end)) if (!isBlank(line.bytes)) yield* entriesOf(line);
 }
 
-function* entriesOf(line: Line): Generator<Entry> {
+function* entriesOf(line: Line): Generator<JournalLine> {
   const { offset: seq, end: next, bytes } = line;
   if (line.truncated) {
     yield { seq, next, event: undefined, bad: badOf("longer than 16 MiB", bytes, next - seq - 1) };

@@ -3,7 +3,9 @@
  * that anybody can open. Deterministic, incremental and bounded in memory however long a run goes on. It never ends anything;
  * where it does not know it says `unknown`, because a false alarm costs more than a late one.
  */
+
 import { maskText } from "../core/mask.ts";
+import { oneLine } from "../core/one-line.ts";
 import { isAtWork } from "../core/phase.ts";
 import type { Level } from "../core/summary.ts";
 import type { Verdict } from "../core/types.ts";
@@ -12,7 +14,7 @@ import { type Facts, fromOutside, fromSilence, type Waiting } from "./facts.ts";
 import { Flood } from "./flood.ts";
 import { RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
 import { Said } from "./said.ts";
-import { type Place, Steps } from "./steps.ts";
+import { type LineRange, Steps } from "./steps.ts";
 import { isNews, type Measure, Stuck } from "./stuck.ts";
 import { Words } from "./words.ts";
 
@@ -24,7 +26,7 @@ export interface Reason {
   value: number;
   threshold: number;
   /** `seq` is null for what no line tells. */
-  evidence: { seq: Place | null; quote: string };
+  evidence: { seq: LineRange | null; quote: string };
 }
 
 export interface Judgement {
@@ -73,7 +75,7 @@ export class Judge {
   readonly #words: Words;
   /** What stands until news clears it. */
   readonly #standing = new Map<RuleName, Measure>();
-  #trouble: { activity: TroubleActivity; count: number; seq: Place | null } | null = null;
+  #trouble: { activity: TroubleActivity; count: number; seq: LineRange | null } | null = null;
   #waiting: Waiting = "start";
   #lastMs: number | null = null;
   #lastSeq = 0;
@@ -182,12 +184,14 @@ export class Judge {
     return { watch: early ? Math.min(watch, RULES.no_first_output.watch) : watch, alert, ...this.#thresholds[rule] };
   }
 
-  #reason(measure: Omit<Measure, "seq"> & { seq: Place | null }, certain = true): Reason[] {
+  #reason(measure: Omit<Measure, "seq"> & { seq: LineRange | null }, certain = true): Reason[] {
     const { rule, value, seq, quote } = measure;
     const { watch, alert } = this.#threshold(rule);
     const level = value >= alert && certain ? "alert" : value >= watch ? "watch" : null;
     if (level === null) return [];
-    return [{ rule, level, value, threshold: level === "alert" ? alert : watch, evidence: { seq, quote: cut(quote) } }];
+    return [
+      { rule, level, value, threshold: level === "alert" ? alert : watch, evidence: { seq, quote: quoted(quote) } },
+    ];
   }
 
   #fromTrouble(): Reason[] {
@@ -295,14 +299,11 @@ function confidenceOf(verdict: Verdict, { rule, level }: Reason): number {
   return verdict === "on_track" ? ON_TRACK.poor : RULES[rule].precision[level];
 }
 
-function place(seq: number): Place {
+function place(seq: number): LineRange {
   return { from: seq, to: seq };
 }
 
 /** One line, bounded, without secrets: quotes leave midwatch. */
-function cut(text: string): string {
-  const line = maskText(text.slice(0, QUOTE_CHARS * 8))
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return line.length > QUOTE_CHARS ? `${line.slice(0, QUOTE_CHARS - 1)}…` : line;
+function quoted(text: string): string {
+  return oneLine(maskText(text.slice(0, QUOTE_CHARS * 8)), QUOTE_CHARS);
 }

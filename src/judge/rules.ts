@@ -43,11 +43,11 @@ export interface Rule {
   precision: { watch: number; alert: number };
 }
 
-type Told = Pick<Rule, "verdict" | "watched">;
+type RuleVerdict = Pick<Rule, "verdict" | "watched">;
 
 /** A look closer does not yet say anything else of the agent. */
-const STUCK: Told = { verdict: "blocked", watched: "on_track" };
-const SILENT: Told = { verdict: "blocked", watched: "unknown" };
+const STUCK: RuleVerdict = { verdict: "blocked", watched: "on_track" };
+const SILENT: RuleVerdict = { verdict: "blocked", watched: "unknown" };
 /** Facts of the run itself, not told from behaviour. */
 const FACT = { watch: 0.95, alert: 0.95 };
 /** No set of labelled runs shows these: assumed, and to be replaced by what the field tells. */

@@ -8,13 +8,13 @@ import { inputText } from "./input-text.ts";
 import { bounded, hashOf, Recent, shapedLines, shapeOf } from "./shape.ts";
 
 /** Lines of the log, both ends included. */
-export interface Place {
+export interface LineRange {
   from: number;
   to: number;
 }
 
 export interface Step {
-  seq: Place;
+  seq: LineRange;
   /** The call as text, cut. */
   text: string;
   call: number;

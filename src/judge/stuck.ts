@@ -3,12 +3,12 @@
  * is too much is the table's. Memory is bounded by the window and by what `Steps` keeps.
  */
 import type { RuleName } from "./rules.ts";
-import type { Place, Step } from "./steps.ts";
+import type { LineRange, Step } from "./steps.ts";
 
 export interface Measure {
   rule: RuleName;
   value: number;
-  seq: Place;
+  seq: LineRange;
   quote: string;
 }
 

@@ -8,7 +8,7 @@ import { packFile } from "../disk/archive.ts";
 import { buildIndex } from "./build-index.ts";
 import { crc32c } from "./crc32c.ts";
 import { LineIndex } from "./line-index.ts";
-import { Log, type Place } from "./log.ts";
+import { Log, type LogPlace } from "./log.ts";
 import { BufferSource } from "./source.ts";
 import { verify } from "./verify.ts";
 
@@ -107,7 +107,7 @@ describe("a log says the same as the bytes", { timeout: 60_000 }, () => {
       fc.property(fc.array(fc.oneof(content, fc.constant("read" as const)), { maxLength: 20 }), (steps) => {
         writeFileSync(file, "");
         const log = Log.open(file, undefined, { type: "stdout", json: false }) as Log;
-        let place: Place = { offset: 0, line: 0 };
+        let place: LogPlace = { offset: 0, line: 0 };
         let written = Buffer.alloc(0);
         const read: Buffer[] = [];
         for (const step of [...steps, "read" as const]) {

@@ -10,7 +10,7 @@ import { type LogRecord, type RecordOptions, toRecord } from "./record.ts";
 import { isBlank, withScanner } from "./scanner.ts";
 import { FileSource, type Source } from "./source.ts";
 
-export interface Place {
+export interface LogPlace {
   offset: number;
   /** Lines before `offset`; null when nobody has counted. */
   line: number | null;
@@ -66,13 +66,13 @@ export class Log {
   }
 
   /** Where the last `count` lines begin. */
-  tail(count: number, end: number): Place {
+  tail(count: number, end: number): LogPlace {
     const offset = tailStart(this.source, end, count);
     return { offset, line: this.lineAt(offset) };
   }
 
   /** Where the last `count` records begin. */
-  tailRecords(count: number, end: number): Place {
+  tailRecords(count: number, end: number): LogPlace {
     const offset = recordsStart(this.source, end, count);
     return { offset, line: this.lineAt(offset) };
   }
@@ -98,12 +98,12 @@ export class Log {
   }
 
   /** Where line `line` (from 0) begins; the end when there are fewer. */
-  atLine(line: number, end: number): Place {
+  atLine(line: number, end: number): LogPlace {
     const near = this.index.before("line", line, this.source);
     return this.#skip(near, line - near.line, end);
   }
 
-  #skip(near: { offset: number; line: number }, lines: number, end: number): Place {
+  #skip(near: { offset: number; line: number }, lines: number, end: number): LogPlace {
     if (lines <= 0) return near;
     return withScanner(CHUNK, (scanner) => {
       let left = lines;
@@ -120,7 +120,7 @@ export class Log {
   }
 
   /** A line start before which everything was printed before `timeMs`. */
-  atTime(timeMs: number): Place {
+  atTime(timeMs: number): LogPlace {
     return this.index.before("timeMs", timeMs - 1, this.source);
   }
 
@@ -163,7 +163,7 @@ export class Log {
   }
 
   /** Every line from a place on, with its record. */
-  *records(from: Place, end: number): Generator<Read> {
+  *records(from: LogPlace, end: number): Generator<Read> {
     let line = from.line;
     const times = this.#times(from.offset);
     for (const raw of forward(this.source, from.offset, end)) {

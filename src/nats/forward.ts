@@ -27,7 +27,7 @@ export interface ForwardOptions {
   mask(): (event: JournalEvent) => JournalEvent;
 }
 
-interface Place {
+interface Forwarded {
   /** Of the last message under our name; 0 when there is none. */
   seq: number;
   after: Cursor | undefined;
@@ -38,7 +38,7 @@ interface Place {
 export class Forwarder {
   readonly #options: ForwardOptions;
   readonly #subject: string;
-  #place: Place | undefined;
+  #place: Forwarded | undefined;
 
   constructor(options: ForwardOptions) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class Forwarder {
     }
   }
 
-  async #pass(place: Place): Promise<{ count: number; beaten: boolean }> {
+  async #pass(place: Forwarded): Promise<{ count: number; beaten: boolean }> {
     const { log, mask, hub } = this.#options;
     const hide = mask();
     const most = (hub.connection.info?.max_payload ?? 1 << 20) - HEADERS_BYTES;
@@ -115,7 +115,7 @@ export class Forwarder {
   }
 
   /** Behind the last event that is there. If our journal does not have it, it is another one: all of it is new but what is there by its id. */
-  async #find(): Promise<Place> {
+  async #find(): Promise<Forwarded> {
     const { hub, names, log } = this.#options;
     const { stream } = names.events;
     const last = await hub.ask(({ streams }) => streams.getMessage(stream, { last_by_subj: this.#subject }));

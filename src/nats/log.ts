@@ -38,7 +38,7 @@ interface Fence {
   subject: string;
 }
 
-interface Place {
+interface StreamCursor {
   /** Of the stream: one that was made anew has another. */
   mark: string;
   seq: number;
@@ -267,11 +267,11 @@ function markOf({ created }: StreamInfo): string {
   return Date.parse(String(created)).toString(36);
 }
 
-function format({ mark, seq }: Place): Cursor {
+function format({ mark, seq }: StreamCursor): Cursor {
   return `${mark}-${seq}`;
 }
 
-function parse(cursor: Cursor): Place | undefined {
+function parse(cursor: Cursor): StreamCursor | undefined {
   const [, mark, seq] = /^([0-9a-z]{1,12})-(\d{1,15})$/.exec(cursor) ?? [];
   return mark === undefined ? undefined : { mark, seq: Number(seq) };
 }

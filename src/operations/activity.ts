@@ -1,5 +1,7 @@
 /** What an agent did, as a line for people. */
+
 import { stripVTControlCharacters } from "node:util";
+import { oneLine } from "../core/one-line.ts";
 import type { Activity } from "../fleet/workspace.ts";
 
 const CUT = 200;
@@ -32,6 +34,5 @@ export function activityText(activity: Activity): string | undefined {
 }
 
 function short(text: string): string {
-  const line = stripVTControlCharacters(text).replaceAll(/\s+/g, " ").trim();
-  return line.length > CUT ? `${line.slice(0, CUT - 1)}…` : line;
+  return oneLine(stripVTControlCharacters(text), CUT);
 }

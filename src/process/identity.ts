@@ -4,7 +4,7 @@
  * full match no signal is sent.
  */
 import type { ProcessIdentity } from "../core/types.ts";
-import { type Host, type Look, processTable } from "./table.ts";
+import { type Host, type ProcessLook, processTable } from "./table.ts";
 
 export type { Host } from "./table.ts";
 
@@ -26,7 +26,7 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   return living(processTable.look(pid), pid);
 }
 
-function living(look: Look, pid: number): ProcessFacts | undefined {
+function living(look: ProcessLook, pid: number): ProcessFacts | undefined {
   const found = look.stat(pid);
   if (found === undefined || found.state === "Z" || found.state === "X") return undefined;
   const { start_ticks, name, state } = found;
@@ -85,7 +85,7 @@ export function keepersAbove(): (ProcessIdentity & { name: string; nonce: string
   return found;
 }
 
-function parentOf(look: Look, pid: number): number {
+function parentOf(look: ProcessLook, pid: number): number {
   try {
     return look.stat(pid)?.parent ?? 0;
   } catch {

@@ -20,7 +20,7 @@ interface Stat extends ProcessIdentity {
   state: string;
 }
 
-export interface Look {
+export interface ProcessLook {
   pids(): number[];
   /** Undefined when there is no such process. */
   stat(pid: number): Stat | undefined;
@@ -32,7 +32,7 @@ export interface Look {
 export interface ProcessTable {
   host(): Host;
   /** At one process, or at all. */
-  look(pid?: number): Look;
+  look(pid?: number): ProcessLook;
   /** Whether any other process has this text in its arguments or environment. */
   mentions(text: string): boolean;
 }
@@ -47,7 +47,7 @@ function unless<T>(read: () => T, otherwise: T): T {
   }
 }
 
-const proc: Look = {
+const proc: ProcessLook = {
   pids: () =>
     readdirSync("/proc")
       .filter((entry) => /^\d+$/.test(entry))

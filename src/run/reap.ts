@@ -45,7 +45,7 @@ export interface FailureRecord extends CleanupFailure {
   run: number;
 }
 
-interface Look extends RunName {
+interface RunLook extends RunName {
   facts: Facts;
   row: RunRow;
   newest: boolean;
@@ -74,7 +74,7 @@ export function failures(context: Context): FailureRecord[] {
   );
 }
 
-function everyRun({ layout }: Context): Look[] {
+function everyRun({ layout }: Context): RunLook[] {
   const { agents, runs } = readFolders(layout);
   const tasks = new Map(agents.map(({ id, task }) => [id, task]));
   const newest = new Map<AgentId, number>();
@@ -90,7 +90,7 @@ function everyRun({ layout }: Context): Look[] {
 }
 
 /** The folders, the processes of lost runs, and what the registry believes. */
-function look(context: Context): { before: Map<string, RunRow>; looks: Look[] } {
+function look(context: Context): { before: Map<string, RunRow>; looks: RunLook[] } {
   const rows = withReader(context, (registry) => registry.list({ all: true }));
   const before = new Map(rows.map(({ run }) => [`${run.agent}.${run.run}`, run]));
   const looks = everyRun(context);
@@ -105,7 +105,7 @@ function look(context: Context): { before: Map<string, RunRow>; looks: Look[] } 
 
 function planOf(
   { config }: Context,
-  { agent, run, row, facts, newest }: Look,
+  { agent, run, row, facts, newest }: RunLook,
   before: Map<string, RunRow>,
 ): ReapRecord[] {
   const record = (action: Todo, more: Partial<ReapRecord> = {}): ReapRecord => ({
@@ -128,7 +128,7 @@ function planOf(
 }
 
 /** Rows that nothing on the disk stands for, older than a launch may take. */
-function withoutFolder(looks: readonly Look[], before: Map<string, RunRow>): ReapRecord[] {
+function withoutFolder(looks: readonly RunLook[], before: Map<string, RunRow>): ReapRecord[] {
   const here = new Set(looks.map(({ agent, run }) => `${agent}.${run}`));
   return [...before]
     .filter(([name, { created_at }]) => !here.has(name) && Date.now() - Date.parse(created_at) > LAUNCH_MS)
@@ -155,7 +155,7 @@ const FINISH = { clean: {}, retry: { retry: true }, archive: { archive: true } }
 
 async function finish(
   context: Context,
-  { newest, task, agent, run }: Look,
+  { newest, task, agent, run }: RunLook,
   todo: keyof typeof FINISH,
 ): Promise<ReapRecord[]> {
   const facts = readFacts(context.layout.run(task, agent, run));

@@ -1,7 +1,7 @@
 /** One window of a log, bounded in lines and bytes: what the page and followers are sent. Records are masked as `logs` masks them. */
 import type { AgentId } from "../core/ids.ts";
 import { lineStartFrom } from "../log/lines.ts";
-import type { Log, Place } from "../log/log.ts";
+import type { Log, LogPlace } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import type { Context } from "../workspace/context.ts";
 import { type FollowOptions, looks } from "./follow.ts";
@@ -31,7 +31,7 @@ export interface Page {
   first_line: number | null;
   records: LogRecord[];
   /** Where the next page begins. */
-  next: Place;
+  next: LogPlace;
 }
 
 /** A longer line is shown by its beginning. */
@@ -57,14 +57,14 @@ export function readPage(context: Context, of: LogOf, options: PageOptions, hide
   return { ...none, lines: log.lineAt(bytes), bytes, first_line: from.line, records, next };
 }
 
-function placeOf(log: Log, end: number, { line, offset, timeMs, tail, limit }: PageOptions): Place {
+function placeOf(log: Log, end: number, { line, offset, timeMs, tail, limit }: PageOptions): LogPlace {
   if (tail) return log.tail(limit, end);
   if (line !== undefined) return log.atLine(line, end);
   if (timeMs !== undefined) return log.atTime(timeMs);
   return offset === undefined ? { offset: 0, line: 0 } : atOffset(log, Math.min(offset, end), end);
 }
 
-function atOffset(log: Log, offset: number, end: number): Place {
+function atOffset(log: Log, offset: number, end: number): LogPlace {
   const start = lineStartFrom(log.source, offset, end);
   return { offset: start, line: log.lineAt(start) };
 }
@@ -73,11 +73,11 @@ function atOffset(log: Log, offset: number, end: number): Place {
 function readWindow(
   log: Log,
   { agent, run }: Pick<LogOf, "agent" | "run">,
-  from: Place,
+  from: LogPlace,
   end: number,
   most: { lines: number; bytes: number },
   hide: Maskers,
-): { records: LogRecord[]; next: Place } {
+): { records: LogRecord[]; next: LogPlace } {
   const records: LogRecord[] = [];
   let next = from;
   let lines = 0;
@@ -129,14 +129,14 @@ export class SharedLog implements Disposable {
   }
 
   /** Where a follower that comes with an offset goes on; undefined when no line begins there. */
-  place(offset: number): Place | undefined {
+  place(offset: number): LogPlace | undefined {
     const { log, end } = this.now;
     if (log === undefined || offset === 0) return offset === 0 ? { offset: 0, line: 0 } : undefined;
     const found = offset <= end ? atOffset(log, offset, end) : undefined;
     return found?.offset === offset ? found : undefined;
   }
 
-  read(from: Place, most: { lines: number; bytes: number }): { records: LogRecord[]; next: Place } {
+  read(from: LogPlace, most: { lines: number; bytes: number }): { records: LogRecord[]; next: LogPlace } {
     const { log, end } = this.now;
     return log === undefined ? { records: [], next: from } : readWindow(log, this.#of, from, end, most, this.#hide);
   }

@@ -2,7 +2,7 @@
 import type { AgentId } from "../core/ids.ts";
 import { lineFilter } from "../log/filter.ts";
 import { tailStart } from "../log/lines.ts";
-import type { Log, Matches, Place, Read } from "../log/log.ts";
+import type { Log, LogPlace, Matches, Read } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import { isBlank } from "../log/scanner.ts";
 import type { Context } from "../workspace/context.ts";
@@ -41,7 +41,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
   const wanted = (record: LogRecord | undefined): boolean =>
     options.sinceMs === undefined || timeOf(record) >= options.sinceMs;
   const follow = followOptions(context, of, options);
-  let place: Place | undefined;
+  let place: LogPlace | undefined;
   for (let run: number | undefined = of.run; run !== undefined; ) {
     using opened = new RunLog(context, { ...of, run });
     let next: number | undefined;
@@ -68,7 +68,7 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
   }
 }
 
-const START: Place = { offset: 0, line: 0 };
+const START: LogPlace = { offset: 0, line: 0 };
 
 function followOptions({ layout }: Context, { task }: LogOf, { forever, signal = NEVER }: LogOptions): FollowOptions {
   return { folder: layout.task(task).logs, forever, signal };

@@ -9,7 +9,7 @@ import { iso, parseRfc3339 } from "../core/time.ts";
 import type { Tokens } from "../core/types.ts";
 import type { Activity, Driver, SessionUse, StreamReader, StreamResult } from "../drivers/driver.ts";
 import { lineStartFrom, lineSum } from "../log/lines.ts";
-import type { Log, Place } from "../log/log.ts";
+import type { Log, LogPlace } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import type { RunLog } from "./run-log.ts";
 
@@ -95,7 +95,7 @@ export class StreamState {
       if (log === undefined) return;
       const end = Math.min(place.offset, log.source.size());
       const from = end > AGAIN_BYTES ? lineStartFrom(log.source, end - AGAIN_BYTES, end) : 0;
-      const start: Place = { offset: from, line: from === 0 ? 0 : log.lineAt(from) };
+      const start: LogPlace = { offset: from, line: from === 0 ? 0 : log.lineAt(from) };
       for (const { record } of log.records(start, end)) this.#take(record);
       if (from > 0) this.#counted = counted;
       this.#place = place;

@@ -26,11 +26,11 @@ const AT_ONCE = 2000;
 const NEVER = new AbortController().signal;
 
 /** How far one file was read, and the clock of the last event there. */
-interface Place {
+interface OriginPlace {
   offset: number;
   lc: number;
 }
-type Places = Map<OriginId, Place>;
+type Places = Map<OriginId, OriginPlace>;
 
 export class AllOrigins implements EventLog {
   readonly #layout: Layout;

@@ -4,12 +4,12 @@
  */
 import { statSync } from "node:fs";
 import { MidwatchError } from "../core/errors.ts";
-import { Histogram } from "../core/histogram.ts";
 import type { Phase } from "../core/types.ts";
 import { freeSpace } from "../disk/free-space.ts";
 import { appendLatency } from "../journal/append-latency.ts";
 import type { Cursor } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
+import { Histogram } from "../journal/histogram.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 
 type Kind = "gauge" | "counter" | "histogram";

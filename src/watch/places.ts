@@ -1,14 +1,16 @@
 /** The bytes of lines that reasons name: found once, and remembered while they are named again. */
+
+import type { LineRange } from "../judge/steps.ts";
 import type { Log } from "../log/log.ts";
-import type { Place, Span } from "./summary.ts";
+import type { ByteRange } from "./summary.ts";
 
 const KEPT = 16;
 
 export class Places {
-  readonly #known = new Map<string, Span>();
+  readonly #known = new Map<string, ByteRange>();
 
   /** Finds places before `end`. The log is opened when a place is not known yet. */
-  finder(open: () => Log | undefined, end: number): (place: Place) => Span {
+  finder(open: () => Log | undefined, end: number): (place: LineRange) => ByteRange {
     let log: Log | undefined;
     return (place) => {
       const key = `${place.from}-${place.to}`;

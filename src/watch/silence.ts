@@ -15,7 +15,7 @@ const RULES = ["no_first_output", "model_silent", "tool_silent"] as const;
 const APART_MS = 250;
 const TICK_MS = 10;
 
-interface Look {
+interface UseLook {
   use: TreeUse;
   atMs: number;
   /** What the two looks up to this one told. */
@@ -23,7 +23,7 @@ interface Look {
 }
 
 export class Silence {
-  readonly #last = new Map<string, Look>();
+  readonly #last = new Map<string, UseLook>();
   readonly #silentMs: number;
 
   constructor(thresholds: Thresholds) {
@@ -77,7 +77,7 @@ export class Silence {
   }
 }
 
-function between(before: Look | undefined, { use, atMs }: Omit<Look, "told">): JudgedFacts["process"] {
+function between(before: UseLook | undefined, { use, atMs }: Omit<UseLook, "told">): JudgedFacts["process"] {
   const { children, stopped } = use;
   if (before === undefined) return stopped ? { cpu: 0, children, stopped } : null;
   // A child that ended took its time with it.

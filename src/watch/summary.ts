@@ -2,9 +2,11 @@
  * A verdict with its context, for people and other agents. The first sixteen fields have the names of the older monitor, so that what
  * read its files reads these; the rest says why, since when, and up to where the log was read. Everything that quotes is masked.
  */
+
 import { stripVTControlCharacters } from "node:util";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { maskText } from "../core/mask.ts";
+import { oneLine } from "../core/one-line.ts";
 import { questionIn } from "../core/question.ts";
 import type { AgentSummary, Evidence } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
@@ -14,19 +16,15 @@ import { placeId } from "../journal/event.ts";
 import type { Facts, Judgement, Reason } from "../judge/judge.ts";
 import type { RuleName } from "../judge/rules.ts";
 import { RULES } from "../judge/rules.ts";
+import type { LineRange } from "../judge/steps.ts";
 import type { StreamPlace } from "../stream/stream-state.ts";
 import { priceOf } from "./cost.ts";
 import type { Recent } from "./run-reading.ts";
 
 const SUMMARY_VERSION = 1;
 
-/** Lines of a log, and their bytes. */
-export interface Place {
-  from: number;
-  to: number;
-}
-
-export interface Span {
+/** The bytes of some lines. */
+export interface ByteRange {
   start: number;
   end: number;
 }
@@ -52,7 +50,7 @@ export interface SummaryOf {
   result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "tools">;
   place: StreamPlace;
   /** Bytes of the lines that a reason names. */
-  bytes(place: Place): Span;
+  bytes(place: LineRange): ByteRange;
   previous: AgentSummary | null;
   final: boolean;
 }
@@ -215,8 +213,5 @@ function actionOf({ reasons, resets_at }: Judgement, { outcome, phase }: Facts):
 
 /** One line, bounded, without colours and secrets. */
 function line(text: string, most: number): string {
-  const flat = maskText(stripVTControlCharacters(text.slice(0, most * 8)))
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
+  return oneLine(maskText(stripVTControlCharacters(text.slice(0, most * 8))), most);
 }

@@ -35,11 +35,14 @@ interface Counts {
 export function leaseSimulation(count: number, seed = 1): Promise<Report> {
   return campaign("lease, consumer and projector, simulated", count, seed, async (fail, figures) => {
     const totals: Counts = { terms: 0, visible: 0, voided: 0, again: 0 };
+    let histories = 0;
     for (const i of rounds(count)) {
+      histories++;
       const one = await simulate(seed + i, (what) => fail(`seed ${seed + i}: ${what}`));
       for (const key of Object.keys(totals) as (keyof Counts)[]) totals[key] += one[key];
     }
     Object.assign(figures, {
+      histories,
       terms: totals.terms,
       "events that count": totals.visible,
       "stale or forged, seen by nobody": totals.voided,

@@ -1,6 +1,6 @@
 /** A reader by cursor, a hundred times a second, beside an agent that prints in bursts: no error, no loss, no repeat. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Log, type Place } from "../../src/log/log.ts";
+import { Log, type LogPlace } from "../../src/log/log.ts";
 import { Lab } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 
@@ -27,7 +27,7 @@ export function readBesideWrite(count: number, seed = 1): Promise<Report> {
     try {
       const { agent, log: path } = await lab.run(process.execPath, "-e", PRINTER, String(seed));
       const index = path.replace(/\.jsonl$/, ".idx");
-      let place: Place = { offset: 0, line: 0 };
+      let place: LogPlace = { offset: 0, line: 0 };
       let [reads, last] = [0, 0];
       const read = (live: boolean): void => {
         const log = Log.open(path, index, { type: "stdout", json: true }) as Log;

@@ -22,7 +22,7 @@ export interface FleetItem extends Omit<ListRecord, "agent" | "task" | "parent">
   summary?: Partial<AgentSummary> | null;
 }
 
-export interface Entry {
+export interface AgentEntry {
   readonly agent: string;
   readonly item: Signal<FleetItem>;
   /** The last rates, oldest first; for the sparkline. */
@@ -36,7 +36,7 @@ const SAMPLE_PARTS = 20;
 const SAMPLES = 32;
 
 /** Replaced when one comes or goes, not when one changes. */
-export const entries = signal<ReadonlyMap<string, Entry>>(new Map());
+export const entries = signal<ReadonlyMap<string, AgentEntry>>(new Map());
 /** The first whole list is here. */
 export const loaded = signal(false);
 export const tasks = signal<ReadonlyMap<string, TaskFact>>(new Map());
@@ -80,7 +80,7 @@ function apply(): void {
   if ([...changed.values()].some((item) => item && !tasks.peek().has(item.task))) void readTasks();
 }
 
-function put(entry: Entry | undefined, item: FleetItem): Entry {
+function put(entry: AgentEntry | undefined, item: FleetItem): AgentEntry {
   if (entry === undefined) return { agent: item.agent, item: signal(item), rates: signal([item.rate ?? 0]) };
   entry.item.value = { ...entry.item.peek(), ...item };
   return entry;

@@ -9,7 +9,7 @@ import { Prose } from "./log/prose.tsx";
 import { Button, Command, Empty, Failed, SearchBox, Segments } from "./parts/bits.tsx";
 import { agentLink } from "./route.ts";
 
-interface Told {
+interface JournalMessage {
   seq: number;
   interaction: number;
   actor: string;
@@ -25,23 +25,23 @@ const KEPT = 2000;
 const FIRST = 400;
 const HUES = 8;
 
-const events = signal<readonly Told[]>([]);
+const events = signal<readonly JournalMessage[]>([]);
 const loaded = signal(false);
 const failed = signal<unknown>(undefined);
 
 /** Reads what there is, and goes on from there: an event that comes both ways is known by its place. */
 function useJournal(): void {
   useEffect(() => {
-    const add = (some: readonly Told[]): void => {
+    const add = (some: readonly JournalMessage[]): void => {
       const known = new Set(events.peek().map(({ seq }) => seq));
       const fresh = some.filter(({ seq }) => !known.has(seq));
       if (fresh.length > 0) events.value = [...events.peek(), ...fresh].sort((a, b) => a.seq - b.seq).slice(-KEPT);
     };
     const end = subscribe({ stream: "journal", cursor: "end" }, ({ items, error }) => {
-      if (items) add(items as Told[]);
+      if (items) add(items as JournalMessage[]);
       if (error) failed.value = error;
     });
-    get<Items<Told>>("events", { lines: FIRST }).then(
+    get<Items<JournalMessage>>("events", { lines: FIRST }).then(
       ({ items }) => {
         add(items);
         loaded.value = true;
@@ -100,7 +100,7 @@ export function Journal(): JSX.Element {
 
 /** Interaction 0 is midwatch's own; what people talk about has a number. */
 function Conversations(): JSX.Element {
-  const groups = new Map<number, Told[]>();
+  const groups = new Map<number, JournalMessage[]>();
   for (const one of matching.value) {
     if (one.interaction === 0) continue;
     const list = groups.get(one.interaction);
@@ -139,7 +139,7 @@ function Conversations(): JSX.Element {
 }
 
 /** Who began is on the left, the one who answered first on the right. */
-function sideOf(list: readonly Told[], { actor }: Told): "left" | "right" {
+function sideOf(list: readonly JournalMessage[], { actor }: JournalMessage): "left" | "right" {
   return list[0]?.actor === actor ? "left" : "right";
 }
 
@@ -149,7 +149,7 @@ function hue(actor: string): number {
   return sum % HUES;
 }
 
-function Bubble({ told, first, side }: { told: Told; first: boolean; side: string }): JSX.Element {
+function Bubble({ told, first, side }: { told: JournalMessage; first: boolean; side: string }): JSX.Element {
   const { actor, type, content, timestamp, agent } = told;
   return (
     <li class={`bubble ${side} hue${hue(actor)}`}>
@@ -219,7 +219,7 @@ function Events(): JSX.Element {
   );
 }
 
-function EventRow({ told }: { told: Told }): JSX.Element {
+function EventRow({ told }: { told: JournalMessage }): JSX.Element {
   const open = useSignal(false);
   const { timestamp, interaction, actor, type, content, agent } = told;
   const bad = type === "error" || type.endsWith("failed");

@@ -12,7 +12,6 @@ export interface Message {
   whole?: boolean;
   run?: number;
   end?: boolean;
-  again?: unknown;
   error?: Failure;
 }
 
@@ -78,7 +77,6 @@ function take(message: Message): void {
   const subscription = subscriptions.get(message.sub);
   if (subscription === undefined) return;
   if (message.cursor !== undefined) subscription.wish.cursor = message.cursor;
-  if (message.again !== undefined) subscription.wish.cursor = message.again;
   subscription.hear(message);
 }
 

@@ -4,7 +4,7 @@ import { openWorkspace } from "../../fleet/workspace.ts";
 import type { Operation } from "../../operations/operation.ts";
 import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 
-interface Place {
+interface Shell {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
 }
@@ -20,7 +20,7 @@ const NOTHING: Candidates = { also: "nothing", words: [] };
 const MOST = 200;
 
 /** `typed` are the words behind the program's name; the last is the one to complete. For a shell: see operations/completion. */
-export function complete(typed: readonly string[], operations: readonly Operation[], place: Place): string {
+export function complete(typed: readonly string[], operations: readonly Operation[], place: Shell): string {
   const { also, words } = candidates(joined(typed), operations, place);
   return [also, ...words.map(([word, about]) => `${word}\t${about}`)].map((line) => `${line}\n`).join("");
 }
@@ -38,7 +38,7 @@ function joined(typed: readonly string[]): { before: string[]; current: string }
 function candidates(
   { before, current }: { before: readonly string[]; current: string },
   operations: readonly Operation[],
-  place: Place,
+  place: Shell,
 ): Candidates {
   const { operation, rest, workspace } = readWords(before, operations);
   const found =
@@ -87,7 +87,7 @@ function argument(
   rest: readonly string[],
   current: string,
   workspace: string | undefined,
-  place: Place,
+  place: Shell,
 ): Candidates {
   if (rest.includes("--")) return operation.passthrough === undefined ? NOTHING : { also: "files", words: [] };
   const flags = [...flagsOf(operation), ...GLOBAL_FLAGS];
@@ -124,7 +124,7 @@ function spellings({ name, about, kind, standard, short }: Flag): [string, strin
 }
 
 /** What a value may be is told by the name that stands for it in help. */
-function values(field: Flag, current: string, workspace: string | undefined, place: Place): Candidates {
+function values(field: Flag, current: string, workspace: string | undefined, place: Shell): Candidates {
   if (field.choices !== undefined) return { also: "nothing", words: field.choices.map((word) => [word, ""]) };
   if (field.suggestions !== undefined) return { also: "nothing", words: field.suggestions.map((word) => [word, ""]) };
   switch (field.value) {
@@ -156,7 +156,7 @@ function values(field: Flag, current: string, workspace: string | undefined, pla
 /** Of a workspace that is not there, or cannot be read, nothing is known: a shell that completes shows no errors. */
 function known(
   workspace: string | undefined,
-  { env, cwd }: Place,
+  { env, cwd }: Shell,
   read: (workspace: ReturnType<typeof openWorkspace>) => [string, string][],
 ): [string, string][] {
   try {

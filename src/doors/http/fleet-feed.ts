@@ -13,7 +13,7 @@ const STALE_MS = 3000;
 /** Agents that have gone are told to followers that were here; who was away longer gets everything. */
 const GONE_MOST = 1000;
 
-interface Entry {
+interface FeedEntry {
   record: string;
   /** The record with what followers get beside it. */
   item: string;
@@ -25,7 +25,7 @@ interface Entry {
 export class FleetFeed {
   readonly #workspace: Workspace;
   readonly #limits: Limits;
-  readonly #entries = new Map<AgentId, Entry>();
+  readonly #entries = new Map<AgentId, FeedEntry>();
   readonly #gone = new Map<AgentId, number>();
   readonly #followers = new Set<() => void>();
   readonly #finals = new Map<string, AgentSummary>();
@@ -142,7 +142,7 @@ export class FleetFeed {
     for (const wake of this.#followers) wake();
   }
 
-  #entryOf(record: ListRecord, before: Entry | undefined, seconds: number, version: number): Entry {
+  #entryOf(record: ListRecord, before: FeedEntry | undefined, seconds: number, version: number): FeedEntry {
     const text = JSON.stringify(record);
     const rate = before === undefined ? 0 : Math.max(0, Math.round((record.bytes - before.bytes) / seconds));
     const summary = this.#summaryOf(record);

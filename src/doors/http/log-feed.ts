@@ -3,13 +3,8 @@
  * its place. Nothing is kept for one that is slow; it reads on from the disk when it can take more.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Followed, SharedLog } from "../../fleet/workspace.ts";
+import type { Followed, LogPlace, SharedLog } from "../../fleet/workspace.ts";
 import type { Limits } from "./limits.ts";
-
-export interface LogPlace {
-  offset: number;
-  line: number | null;
-}
 
 interface Batch {
   /** The inside of a JSON list, as bytes: made once, sent to many. */

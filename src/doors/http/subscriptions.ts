@@ -6,9 +6,9 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
-import type { Stored } from "../../fleet/workspace.ts";
+import type { LogPlace, Stored } from "../../fleet/workspace.ts";
 import type { Door } from "./door.ts";
-import type { LogFeed, LogFeeds, LogPlace } from "./log-feed.ts";
+import type { LogFeed, LogFeeds } from "./log-feed.ts";
 
 /** The fields of one message, without the braces. Those that go to many are bytes: they are neither copied nor encoded again. */
 export interface Fields {

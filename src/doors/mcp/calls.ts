@@ -8,7 +8,7 @@ import { Notices } from "../notices.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
 
 /** Where a server stands: one workspace, which may still have to be made. */
-export interface Place {
+export interface ServedAt {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   /** `--workspace DIR`, when given. */
@@ -19,12 +19,12 @@ export interface Place {
 
 /** One workspace held open for all calls, and who asks. */
 export class Served {
-  readonly #place: Place;
+  readonly #place: ServedAt;
   #workspace: Workspace | undefined;
   readonly #caller: Caller | undefined;
 
   /** A server that serves others says who asks; on stdio it is whoever started us. */
-  constructor(place: Place, workspace?: Workspace, caller?: Caller) {
+  constructor(place: ServedAt, workspace?: Workspace, caller?: Caller) {
     this.#place = place;
     this.#workspace = workspace;
     this.#caller = caller;

@@ -1,13 +1,13 @@
 /** `midwatch mcp`: MCP on stdin and stdout, until stdin ends. Nothing else is ever printed on stdout. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { type Place, Served } from "./calls.ts";
+import { Served, type ServedAt } from "./calls.ts";
 import { Changes } from "./changes.ts";
 import { versions } from "./resources.ts";
 import { addSubscriptions, midwatchServer } from "./server.ts";
 
 /** Resolves when the client has gone or `signal` says so. */
-export async function serveOnStdio(place: Place, version: string, signal: AbortSignal): Promise<void> {
+export async function serveOnStdio(place: ServedAt, version: string, signal: AbortSignal): Promise<void> {
   const served = new Served(place);
   const changes = new Changes(() => versions(served.open(false)));
   const { promise: gone, resolve: end } = Promise.withResolvers<void>();

@@ -18,13 +18,13 @@ const selfId = z
 const reports = z.array(z.looseObject({ agent_id: z.string() }));
 const PEERS = z.object({ peer_progress: reports, peer_findings: reports });
 
-interface Told {
+interface EventAnswer {
   agent_id: string;
   peer_progress: unknown[];
   peer_findings: unknown[];
 }
 
-function told({ peer_progress, peer_findings, ...own }: Told, over: boolean) {
+function told({ peer_progress, peer_findings, ...own }: EventAnswer, over: boolean) {
   return {
     agent_id: own.agent_id,
     own,
@@ -58,7 +58,7 @@ export const updateProgress: Tool = tool({
   async run(call, _, { agent_id, task_id, status, message, progress: percent }) {
     await assertTask(call, agent_id, task_id);
     const words = [agent_id ?? call.agent, status, message].filter((word) => word !== undefined);
-    const { own, ...reply } = told(await call.ask<Told>(progress, { words, percent }), OVER.includes(status));
+    const { own, ...reply } = told(await call.ask<EventAnswer>(progress, { words, percent }), OVER.includes(status));
     return { ...reply, own_update: own };
   },
 });
@@ -82,7 +82,7 @@ export const reportFinding: Tool = tool({
     await assertTask(call, agent_id, task_id);
     const words = [agent_id ?? call.agent, finding_type, severity, message].filter((word) => word !== undefined);
     const input = { words, ...(data === undefined ? {} : { data: JSON.stringify(data) }) };
-    const { own, ...reply } = told(await call.ask<Told>(finding, input), false);
+    const { own, ...reply } = told(await call.ask<EventAnswer>(finding, input), false);
     return { ...reply, own_finding: own };
   },
 });

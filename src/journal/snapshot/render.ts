@@ -1,6 +1,8 @@
 /** Text of events for people. Nothing in an event can look like a marker, a heading or an entry of ours. */
+
 import { MidwatchError } from "../../core/errors.ts";
 import { quote } from "../../core/ids.ts";
+import { oneLine } from "../../core/one-line.ts";
 import type { JournalEvent } from "../event.ts";
 
 /** What is shown of an event. */
@@ -58,7 +60,7 @@ export function renderArchived({ actor, type, timestamp, content }: Shown): stri
 
 /** In one line. */
 function inline(text: string): string {
-  return plain(text).replace(/\s+/g, " ").trim();
+  return oneLine(plain(text));
 }
 
 /** In several, each but the first behind `indent`. */

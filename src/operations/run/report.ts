@@ -7,13 +7,13 @@ import { type Operation, operation } from "../operation.ts";
 
 const word = (about: string): z.ZodString => z.string().min(1).describe(about);
 
-interface Told {
+interface ReportAnswer {
   agent_id: string;
   peer_progress: { agent_id: string; status: string; message: string }[];
   peer_findings: { agent_id: string; severity: string; message: string }[];
 }
 
-function told(report: Told, what: string): string {
+function told(report: ReportAnswer, what: string): string {
   const lines = [`${report.agent_id}  ${what}`];
   for (const { agent_id, status, message } of report.peer_progress) lines.push(`  ${agent_id}  ${status}: ${message}`);
   for (const { agent_id, severity, message } of report.peer_findings)

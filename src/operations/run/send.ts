@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { maskText, maskValue } from "../../core/mask.ts";
+import { oneLine } from "../../core/one-line.ts";
 import type { Message } from "../../core/types.ts";
 import { agentRef, duration } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
@@ -88,15 +89,10 @@ export const messages: Operation = operation({
               age(at),
               from,
               String(run),
-              oneLine(text),
+              oneLine(text, SHOWN),
             ]),
           ],
           options,
         ),
   next: ([first]) => (first === undefined ? undefined : `midwatch logs -f ${first.agent}`),
 });
-
-function oneLine(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length > SHOWN ? `${line.slice(0, SHOWN - 1)}…` : line;
-}

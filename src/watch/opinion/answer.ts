@@ -3,8 +3,9 @@
  * is in the lines that the model was given. Nothing in here can change a verdict.
  */
 import { z } from "zod";
+import { oneLine } from "../../core/one-line.ts";
 import type { Answer, OpinionReason } from "../../core/summary.ts";
-import { type DigestLine, oneLine } from "./digest.ts";
+import { bothEnds, type DigestLine } from "./digest.ts";
 
 const ACTIVITY_CHARS = 300;
 const REASON_CHARS = 200;
@@ -47,34 +48,30 @@ export function readAnswer(
   const checked = CHECKED.safeParse(value);
   if (!checked.success) {
     const [issue] = checked.error.issues;
-    return { problem: `${issue?.path.join(".") || "it"}: ${oneLine(issue?.message ?? "not valid", REASON_CHARS)}` };
+    return { problem: `${issue?.path.join(".") || "it"}: ${bothEnds(issue?.message ?? "not valid", REASON_CHARS)}` };
   }
   const { activity, status, confidence, reasons, alignment_keywords: words, recommended_action } = checked.data;
   return {
     answer: {
-      activity: oneLine(activity, ACTIVITY_CHARS),
+      activity: bothEnds(activity, ACTIVITY_CHARS),
       status,
       confidence,
       reasons: reasons.flatMap((reason) => proven(reason, lines)).slice(0, REASONS_MOST),
-      alignment_keywords: [...new Set(words.map((word) => oneLine(word, 40)))]
+      alignment_keywords: [...new Set(words.map((word) => bothEnds(word, 40)))]
         .filter((word) => word !== "" && task.toLowerCase().includes(word.toLowerCase()))
         .slice(0, KEYWORDS_MOST),
-      recommended_action: oneLine(recommended_action, REASON_CHARS),
+      recommended_action: bothEnds(recommended_action, REASON_CHARS),
     },
   };
 }
 
 function proven({ text, quote }: { text: string; quote: string }, lines: readonly DigestLine[]): OpinionReason[] {
-  const words = flat(quote);
-  if (words.length < QUOTE_LEAST || flat(text) === "") return [];
+  const words = oneLine(quote);
+  if (words.length < QUOTE_LEAST || oneLine(text) === "") return [];
   // The newest one: it is what the agent does now.
-  const found = lines.findLast((one) => flat(one.text).includes(words));
+  const found = lines.findLast((one) => oneLine(one.text).includes(words));
   if (found === undefined) return [];
-  return [{ text: oneLine(text, REASON_CHARS), quote: oneLine(quote, QUOTE_CHARS), line: found.line }];
-}
-
-function flat(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
+  return [{ text: bothEnds(text, REASON_CHARS), quote: bothEnds(quote, QUOTE_CHARS), line: found.line }];
 }
 
 /** JSON, also within a fence or with words around it. */

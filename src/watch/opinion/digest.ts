@@ -20,7 +20,7 @@ const BLOB = /[A-Za-z0-9+/=]{64,}/g;
 export type Mask = Pick<Masker, "text" | "value">;
 
 /** What one thing was told in: pieces of a message, lines of plain text, or a single part. */
-interface Entry {
+interface DigestEntry {
   label: string;
   parts: { line: number; text: string }[];
   /** Of a tool, which is masked by its keys too. */
@@ -29,7 +29,7 @@ interface Entry {
 
 /** Collects activities in order; `json`: a CLI prints messages, and perhaps in pieces. Otherwise each line is one of plain text. */
 export class Digest {
-  readonly #entries: Entry[] = [];
+  readonly #entries: DigestEntry[] = [];
   readonly #json: boolean;
 
   constructor(json: boolean) {
@@ -62,7 +62,7 @@ export class Digest {
   }
 
   /** Masked as a whole first, so that a secret in two pieces or over several lines is seen; then cut. */
-  #texts({ parts, input }: Entry, mask: Mask): DigestLine[] {
+  #texts({ parts, input }: DigestEntry, mask: Mask): DigestLine[] {
     const line = parts[0]?.line ?? 0;
     const hidden = (text: string): string => mask.text(text).replaceAll(BLOB, "[...]");
     if (input !== undefined) return [{ line, text: short(hidden(JSON.stringify(mask.value(input)) ?? "")) }];
@@ -78,7 +78,7 @@ export class Digest {
 }
 
 function short(text: string): string {
-  return oneLine(text, ENTRY_CHARS);
+  return bothEnds(text, ENTRY_CHARS);
 }
 
 /** As the model sees it. */
@@ -86,8 +86,8 @@ export function shown({ line, text }: DigestLine): string {
   return `L${line} ${text}`;
 }
 
-/** The beginning and the end of what is long: errors stand at the end. */
-export function oneLine(text: string, most: number): string {
+/** In one line, the beginning and the end of what is long: errors stand at the end. */
+export function bothEnds(text: string, most: number): string {
   const flat = text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   if (flat.length <= most) return flat;
   const half = Math.floor((most - 3) / 2);

@@ -1,6 +1,6 @@
 /** What a model is asked: the rules' verdict, the task, and the new lines as data. */
 import type { AgentSummary } from "../../core/summary.ts";
-import { type DigestLine, oneLine, shown } from "./digest.ts";
+import { bothEnds, type DigestLine, shown } from "./digest.ts";
 
 const TASK_CHARS = 1500;
 
@@ -45,7 +45,7 @@ export function userPrompt(
 }
 
 export function taskText(task: string): string {
-  return oneLine(task, TASK_CHARS);
+  return bothEnds(task, TASK_CHARS);
 }
 
 export function repairPrompt(problem: string): string {

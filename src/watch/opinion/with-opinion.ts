@@ -5,13 +5,14 @@
 
 import type { AgentSummary, SecondOpinion } from "../../core/summary.ts";
 import { iso } from "../../core/time.ts";
-import type { Place, Span } from "../summary.ts";
+import type { LineRange } from "../../judge/steps.ts";
+import type { ByteRange } from "../summary.ts";
 
 /** With what it says, while that is about the agent as it is: the same verdict, and not too long ago unless nothing is new since. */
 export function withOpinion(
   summary: AgentSummary,
   opinion: SecondOpinion | null,
-  { everyMs, bytes }: { everyMs: number; bytes(place: Place): Span },
+  { everyMs, bytes }: { everyMs: number; bytes(place: LineRange): ByteRange },
 ): AgentSummary {
   if (opinion === null || opinion.run !== summary.run || opinion.about !== summary.id) return summary;
   const old = opinion.at < iso(Date.parse(summary.timestamp) - 2 * everyMs);

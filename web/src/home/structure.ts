@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { AttentionKind } from "../../../src/core/attention-record.ts";
 import { stateOf } from "../../../src/core/state-words.ts";
-import { type Entry, entries, type FleetItem, isLive, items, tasks } from "../fleet.ts";
+import { type AgentEntry, entries, type FleetItem, isLive, items, tasks } from "../fleet.ts";
 import { byUrgency, needOf } from "../needs.ts";
 import { remember, remembered } from "../theme.ts";
 
@@ -156,6 +156,6 @@ export function select(step: number): void {
   document.querySelector(`[data-agent="${selected.value}"]`)?.scrollIntoView({ block: "nearest" });
 }
 
-export function entryOf(agent: string): Entry | undefined {
+export function entryOf(agent: string): AgentEntry | undefined {
   return entries.value.get(agent);
 }

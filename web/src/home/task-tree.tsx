@@ -3,7 +3,7 @@ import { computed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { stateOf } from "../../../src/core/state-words.ts";
-import { type Entry, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
+import { type AgentEntry, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
 import { age, count, doing, money, span, tokensOf } from "../format.ts";
 import { Dot, VerdictChip } from "../parts/bits.tsx";
 import { Spark } from "../parts/spark.tsx";
@@ -74,7 +74,7 @@ function AgentRow({ agent, depth }: TreeRow): JSX.Element | null {
   return entry === undefined ? null : <Row entry={entry} depth={depth} />;
 }
 
-function Row({ entry, depth }: { entry: Entry; depth: number }): JSX.Element {
+function Row({ entry, depth }: { entry: AgentEntry; depth: number }): JSX.Element {
   const item = entry.item.value;
   const { agent, role, driver } = item;
   const { word, tone } = stateOf(item);

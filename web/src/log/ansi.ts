@@ -15,7 +15,7 @@ const ESCAPE = /\u001b(?:\[([\d;:?]*)[ -/]*([@-~])|\][^\u0007\u001b]*(?:\u0007|\
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what is left of them is not for people
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-interface Look {
+interface TextStyle {
   colour: number | undefined;
   ground: number | undefined;
   marks: Set<string>;
@@ -24,7 +24,7 @@ interface Look {
 export function pieces(text: string): Piece[] {
   if (!text.includes("\u001b")) return [{ text: clean(text), look: "" }];
   const found: Piece[] = [];
-  let look: Look = { colour: undefined, ground: undefined, marks: new Set() };
+  let look: TextStyle = { colour: undefined, ground: undefined, marks: new Set() };
   let from = 0;
   const put = (to: number): void => {
     const part = clean(text.slice(from, to));
@@ -52,9 +52,9 @@ function clean(text: string): string {
 const MARKS: Readonly<Record<number, string>> = { 1: "b", 2: "d", 3: "i", 4: "u", 9: "s" };
 const ENDS: Readonly<Record<number, readonly string[]>> = { 22: ["b", "d"], 23: ["i"], 24: ["u"], 29: ["s"] };
 
-function changed(look: Look, parameters: string): Look {
+function changed(look: TextStyle, parameters: string): TextStyle {
   const codes = parameters.split(/[;:]/).map(Number);
-  const next: Look = { ...look, marks: new Set(look.marks) };
+  const next: TextStyle = { ...look, marks: new Set(look.marks) };
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i] ?? 0;
     if (code === 0) {
@@ -73,7 +73,7 @@ function changed(look: Look, parameters: string): Look {
   return next;
 }
 
-function setBasic(look: Look, code: number): void {
+function setBasic(look: TextStyle, code: number): void {
   if (code >= 30 && code <= 37) look.colour = code - 30;
   else if (code >= 90 && code <= 97) look.colour = code - 82;
   else if (code === 39) look.colour = undefined;
@@ -105,7 +105,7 @@ function ofRgb(r: number, g: number, b: number): number {
   return bit(r) + bit(g) * 2 + bit(b) * 4 + (most > 210 ? 8 : 0);
 }
 
-function classes({ colour, ground, marks }: Look): string {
+function classes({ colour, ground, marks }: TextStyle): string {
   return [
     colour === undefined ? "" : `fg${colour}`,
     ground === undefined ? "" : `bg${ground}`,

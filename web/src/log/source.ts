@@ -11,7 +11,7 @@ import { type Row, rowReader } from "./read.ts";
 const PAGE = 200;
 const PAGES_KEPT = 16;
 
-interface Place {
+interface LogPlace {
   line: number | null;
   offset: number;
 }
@@ -23,7 +23,7 @@ export interface PageAnswer {
   bytes: number;
   first_line: number | null;
   records: LogRecord[];
-  next: Place;
+  next: LogPlace;
 }
 
 interface LogPage {
@@ -52,7 +52,7 @@ export class LogSource {
   readonly of: Of;
   #pages = new Map<number, LogPage>();
   #coming = new Map<number, Promise<void>>();
-  #end: Place = { line: 0, offset: 0 };
+  #end: LogPlace = { line: 0, offset: 0 };
   #unfollow: (() => void) | undefined;
   #closed = false;
 
@@ -115,8 +115,7 @@ export class LogSource {
     this.#unfollow = subscribe({ stream: "log", agent, run, stderr, cursor }, (message) => {
       if (message.run !== undefined && message.run !== run) onRun(message.run);
       if (message.error) this.error.value = message.error;
-      if (message.items) this.#append(message.items as LogRecord[], message.cursor as Place | undefined);
-      if (message.again) this.#jumpTo(message.again as Place);
+      if (message.items) this.#append(message.items as LogRecord[], message.cursor as LogPlace | undefined);
       if (message.end) {
         this.live.value = false;
         this.unfollow();
@@ -130,7 +129,7 @@ export class LogSource {
     this.#unfollow = undefined;
   }
 
-  #append(records: readonly LogRecord[], cursor: Place | undefined): void {
+  #append(records: readonly LogRecord[], cursor: LogPlace | undefined): void {
     for (const record of records) this.#put(record);
     const last = records.at(-1)?.seq ?? 0;
     this.lines.value = Math.max(this.lines.peek(), cursor?.line ?? 0, last);
@@ -140,13 +139,6 @@ export class LogSource {
     }
     this.#evict(pageOf(this.lines.peek()));
     this.version.value++;
-  }
-
-  /** The server left some out, because this page was too slow: they are read when somebody looks at them. */
-  #jumpTo(place: Place): void {
-    this.#end = place;
-    for (const page of this.#pages.keys()) if (page >= pageOf(this.lines.peek())) this.#pages.delete(page);
-    void this.open();
   }
 
   #page(place: Record<string, string | number | boolean>): Promise<PageAnswer> {
