@@ -31,5 +31,5 @@ export type {
 export type { Engine } from "./journal/engine.ts";
 export { Leader, type LeaderOptions } from "./journal/leader.ts";
 export { NatsEngine, type NatsEngineOptions } from "./nats/engine.ts";
-export type { StartOptions } from "./run/start.ts";
+export type { StartOptions } from "./run/launch-plan.ts";
 export type { StopOptions } from "./run/stop.ts";

@@ -50,7 +50,7 @@ export function trackedFiles(layout: Layout, { task, agent, run }: RunName): Tra
   ];
   const known = new Map(readJson<CleanupFact>(cleanup).value?.files?.map((file) => [file.path, file]));
   return kinds.map(([kind, path]) => {
-    const file = look(path);
+    const file = lstat(path);
     const then = known.get(path);
     const same = then?.action === "archived" || then?.bytes === file?.size;
     return {
@@ -86,7 +86,7 @@ export function folderBytes(path: string, most: number = ENTRIES_MAX): number | 
     for (const entry of entriesOf(at)) {
       if (left-- <= 0) throw new RangeError("too many entries");
       const inner = join(at, entry.name);
-      bytes += entry.isDirectory() ? sum(inner) : (look(inner)?.size ?? 0);
+      bytes += entry.isDirectory() ? sum(inner) : (lstat(inner)?.size ?? 0);
     }
     return bytes;
   };
@@ -107,7 +107,7 @@ function entriesOf(path: string): Dirent[] {
   }
 }
 
-function look(path: string): Stats | undefined {
+export function lstat(path: string): Stats | undefined {
   try {
     return lstatSync(path);
   } catch {

@@ -10,7 +10,8 @@ import { hasEnded } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
 import { writeView } from "../facts/view.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
-import { cleanUp, isLog, restoreLogs } from "./cleanup.ts";
+import { cleanUp, restoreLogs } from "./cleanup.ts";
+import { isArchivable, isLog } from "./cleanup-plan.ts";
 
 export interface Archived {
   agent: AgentId;
@@ -44,25 +45,15 @@ export async function restore(context: Context, agent: AgentId, run?: number, pr
   return { agent, run: name.run, files, ratio: null };
 }
 
-interface Due extends RunName {
-  facts: Facts;
-  newest: boolean;
-}
-
-/** Runs whose logs have been plain for longer than `archive_after`, oldest first. Reads only. */
-function archiveDue(context: Context): Due[] {
-  const before = iso(Date.now() - context.config.archive_after);
-  const found = withReader(context, (registry) => registry.archiveDue(before, AT_ONCE));
-  return found.map((one) => ({ ...one, facts: readFacts(context.layout.run(one.task, one.agent, one.run)) }));
-}
-
-/** Archives what is due; returns how many runs. What is lost, stuck or gone is not touched, whatever its row says. */
+/** Archives logs that have been plain for longer than `archive_after`, oldest first; returns of how many runs. */
 export async function archiveAged(context: Context): Promise<number> {
+  const before = iso(Date.now() - context.config.archive_after);
   let done = 0;
-  for (const { facts, newest, task, agent, run } of archiveDue(context)) {
+  for (const due of withReader(context, (registry) => registry.archiveDue(before, AT_ONCE))) {
+    const { task, agent, run, newest } = due;
     const name = { task, agent, run };
-    const ended = hasEnded(facts) && facts.done?.verified === true;
-    const fact = ended ? await cleanUp(context, name, facts, { archive: true }) : undefined;
+    const facts = readFacts(context.layout.run(task, agent, run));
+    const fact = isArchivable(facts) ? await cleanUp(context, name, facts, { archive: true }) : undefined;
     if (facts.intent) remember(context, name, newest);
     if (fact?.files.some(({ action }) => action === "archived")) done++;
   }

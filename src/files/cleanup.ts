@@ -4,11 +4,10 @@
  * told to events.log. One failure does not stop the rest. Done by one process at a time; doing it twice gives the same.
  */
 import { existsSync } from "node:fs";
-import { basename } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { Progress } from "../core/progress.ts";
 import { iso } from "../core/time.ts";
-import type { CleanupFact, CleanupFailure, FileKind, FileReport, RunResult, TrackedFile } from "../core/types.ts";
+import type { CleanupFact, FileReport, RunResult } from "../core/types.ts";
 import { namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { alone } from "../disk/lock.ts";
@@ -21,15 +20,21 @@ import { readResult } from "../stream/result.ts";
 import type { Streams } from "../stream/streams.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { auditCleanup } from "./cleanup-events.ts";
+import {
+  type Asked,
+  cleanupFact,
+  cleanupPlan,
+  type FileStep,
+  fileSteps,
+  isCleanedUp,
+  isLog,
+  restoredFact,
+  withGone,
+  withPacked,
+} from "./cleanup-plan.ts";
 import { packLog, unpackLog } from "./pack.ts";
 
-export interface CleanupOptions {
-  /** Delete log and other files. */
-  purge?: boolean | undefined;
-  /** Compress the logs now; otherwise only when `archive_after` is 0. */
-  archive?: boolean;
-  /** Try again what failed. */
-  retry?: boolean;
+export interface CleanupOptions extends Asked {
   progress?: Progress | undefined;
   /** How long to wait for another process that has the run in hands, before LOCK_BUSY. */
   waitMs?: number | undefined;
@@ -39,9 +44,6 @@ export interface CleanupOptions {
   packed?(ratio: number): void;
 }
 
-/** Facts, kept with the run and needed by it: shown as tracked, but no matter of a cleanup. */
-const NOT_OURS: readonly FileKind[] = ["run", "worktree"];
-
 /** To be called for a run that has ended. */
 export async function cleanUp(
   context: Context,
@@ -49,37 +51,20 @@ export async function cleanUp(
   facts: Facts,
   options: CleanupOptions = {},
 ): Promise<CleanupFact> {
-  const { purge = false, archive = false, retry = false } = options;
-  const asked = purge || archive || retry;
-  if (facts.cleanup && !asked) return facts.cleanup;
+  if (isCleanedUp(facts, options)) return facts.cleanup;
   const cleaned = async (now: Facts): Promise<CleanupFact> => {
+    if (isCleanedUp(now, options)) return now.cleanup;
     const known = now.cleanup;
-    if (known && !asked) return known;
     const newest = isNewest(context, name);
     // First, while the stream is there.
     const result = known?.result ?? (now.done ? await told(readResult(context, name, now, options.streams)) : null);
-    const tried = known?.failures ?? [];
-    // What should have been deleted is still to be deleted, also when somebody comes for another reason.
-    const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
-    const doomed = (path: string): boolean => purge || again.has(path);
-    const packs = !purge && now.done?.verified && (archive || (context.config.archive_after === 0 && !known));
-    const packsAgain = retry && tried.some(({ step }) => step === "archive");
-    if (purge || packs || packsAgain || again.size > 0) await keepersGone(pathsOf(context, name), now);
-    let files = newest ? fileSteps(context, name, now, doomed) : (known?.files ?? []);
-    let archived_at = known?.archived_at;
-    if (packs || packsAgain) {
-      files = await archiveSteps(context, { ...name, newest }, now, files, options);
-      if (!files.some(({ path, action }) => action === "failed" && !doomed(path))) archived_at = iso();
-    }
-    const fact: CleanupFact = {
-      result,
-      files,
-      freed_bytes: files.reduce((sum, { action, bytes }) => sum + (action === "deleted" ? (bytes ?? 0) : 0), 0),
-      at: iso(),
-      failures: failures(files, tried, doomed),
-      ...(archived_at === undefined ? {} : { archived_at }),
-      ...(known?.restored_at === undefined ? {} : { restored_at: known.restored_at }),
-    };
+    const plan = cleanupPlan(now, options, context.config.archive_after);
+    if (plan.touches) await keepersGone(pathsOf(context, name), now);
+    const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leases) : [];
+    const done = steps.map((step) => carryOut(context.layout.root, step));
+    let files = newest ? withGone(done, now) : (known?.files ?? []);
+    if (plan.packs) files = await archiveSteps(context, { ...name, newest }, now, files, options);
+    const fact = cleanupFact(plan, known, result, files, iso());
     // What cannot be written is not told either: whoever comes next does both.
     if (write(context, name, fact)) auditCleanup(context, name, now, known, fact);
     return fact;
@@ -101,13 +86,7 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
     const files: FileReport[] = [];
     for (const stderr of [false, true])
       files.push(await unpackLog(context, { ...name, newest, json, stderr }, progress));
-    const { archived_at: _, ...known } = now.cleanup ?? { files: [], freed_bytes: 0 };
-    write(context, name, {
-      ...known,
-      files: files.reduce((all, file) => put(all, file, name.run), known.files),
-      at: iso(),
-      restored_at: iso(),
-    });
+    write(context, name, restoredFact(now.cleanup, files, name.run, iso()));
     return files;
   });
 }
@@ -150,50 +129,17 @@ function isNewest({ layout }: Context, { task, agent, run }: RunName): boolean {
   }
 }
 
-function fileSteps(context: Context, name: RunName, facts: Facts, doomed: (path: string) => boolean): FileReport[] {
-  const { root } = context.layout;
-  const known = new Map(facts.cleanup?.files.map((file) => [file.path, file]));
-  const removed = new Map((facts.done?.removed ?? []).map(({ path, bytes }) => [path, bytes]));
-  const tracked = trackedFiles(context.layout, name).filter(({ kind }) => !NOT_OURS.includes(kind));
-  const targets = tracked.filter(({ path, bytes }) => bytes !== null && doomed(path)).map(({ path }) => path);
-  const held = new Set(leases(targets).flatMap((state, i) => (state === "held" ? [targets[i]] : [])));
-  const step = ({ path, kind, bytes }: TrackedFile): FileReport => {
-    const before = known.get(path);
-    const report = (action: FileReport["action"], error: string | null = null): FileReport => ({
-      path,
-      action,
-      bytes,
-      sha256: before?.sha256 ?? null,
-      error,
-    });
-    if (bytes === null) {
-      if (before?.action === "deleted") return before;
-      const gone = removed.get(path);
-      return gone === undefined ? report("missing") : { ...report("deleted"), bytes: gone };
-    }
-    // The keeper removes the prompt; where no keeper ever was, it is ours to do.
-    const deletes = doomed(path) || (kind === "prompt" && !facts.done);
-    if (!deletes && before?.action === "archived") return before;
-    const hashed = (): FileReport => ({ ...report("kept"), sha256: smallHash(path) });
-    if (!deletes) return kind === "summaries" ? report("kept") : hashed();
-    if (held.has(path)) return report("failed", "a process has it open for writing");
-    const sha256 = before?.action === "archived" ? before.sha256 : smallHash(path);
-    try {
-      const gone = kind === "summaries" ? removeTree(root, path) : removeFile(root, path);
-      return { ...report(gone ? "deleted" : "missing"), sha256 };
-    } catch (error) {
-      return report("failed", toMidwatchError(error).message);
-    }
-  };
-  const files = tracked.map(step);
-  const missed = [...known.values()].filter(({ path, action }) => action === "deleted" && !has(files, path));
-  for (const [path, bytes] of removed)
-    if (!has(files, path) && !has(missed, path))
-      files.push({ path, action: "deleted", bytes, sha256: null, error: null });
-  return [...files, ...missed];
+function carryOut(root: string, { kind, report, hashes, deletes }: FileStep): FileReport {
+  const { path } = report;
+  const sha256 = hashes ? smallHash(path) : report.sha256;
+  if (!deletes) return { ...report, sha256 };
+  try {
+    const gone = kind === "summaries" ? removeTree(root, path) : removeFile(root, path);
+    return { ...report, action: gone ? "deleted" : "missing", sha256 };
+  } catch (error) {
+    return { ...report, action: "failed", error: toMidwatchError(error).message };
+  }
 }
-
-const has = (files: readonly FileReport[], path: string): boolean => files.some((file) => file.path === path);
 
 async function archiveSteps(
   context: Context,
@@ -215,9 +161,7 @@ async function archiveSteps(
       if (place === undefined) continue;
       file = { ...place, action: "failed", error: toMidwatchError(error).message };
     }
-    // Nothing was done to it now: what was told before is more than packing can see.
-    const same = all.find(({ path, action }) => path === file.path && action === file.action);
-    all = put(all, file.error === null && file.sha256 === null && same ? same : file, name.run);
+    all = withPacked(all, file, name.run);
     if (!stderr) all = all.map((one) => (one.path.endsWith(".idx") ? movedIndex(context, name, one) : one));
   }
   return all;
@@ -227,37 +171,6 @@ async function archiveSteps(
 function movedIndex(context: Context, name: RunName, index: FileReport): FileReport {
   const { path } = trackedFiles(context.layout, name).find(({ kind }) => kind === "index") ?? index;
   return { ...index, path };
-}
-
-function failures(
-  files: readonly FileReport[],
-  tried: readonly CleanupFailure[],
-  doomed: (path: string) => boolean,
-): CleanupFailure[] {
-  const at = iso();
-  return files.flatMap(({ path, action, error }) => {
-    if (action !== "failed") return [];
-    const before = tried.find((one) => one.path === path);
-    const step = doomed(path) || path.includes("agent_prompt_") ? "delete" : "archive";
-    const same = before?.step === step ? before : undefined;
-    return [{ path, step, error: error ?? "", tries: (same?.tries ?? 0) + 1, since: same?.since ?? at, at }];
-  });
-}
-
-/** Sets one file's report, at the place of the same file where it was before. */
-function put(files: readonly FileReport[], file: FileReport, run: number): FileReport[] {
-  const plain = (path: string): string =>
-    basename(path)
-      .replace(/\.corrupted\.\d+$/, "")
-      .replace(/\.zst$/, "")
-      .replace(`.${run}.`, ".");
-  const at = files.findIndex(({ path }) => plain(path) === plain(file.path));
-  return at === -1 ? [...files, file] : files.map((one, i) => (i === at ? file : one));
-}
-
-/** stdout or stderr, plain or archived; `x_stream.jsonl` in logs/ and `x_stream.3.jsonl.zst` in archive/ are the same log. */
-export function isLog(path: string): boolean {
-  return /_(stream(\.\d+)?\.jsonl|stderr(\.\d+)?\.log)(\.zst|\.corrupted\.\d+)?$/.test(path);
 }
 
 function write(context: Context, name: RunName, fact: CleanupFact): boolean {

@@ -18,6 +18,7 @@ import { FileSource } from "../log/source.ts";
 import { verify } from "../log/verify.ts";
 import { leases } from "../process/keeper.ts";
 import type { ArchiveStep, Context, RunName } from "../workspace/context.ts";
+import { fileReport, isDamaged, unpacked } from "./cleanup-plan.ts";
 
 const STEP_FRAMES = 8;
 
@@ -43,16 +44,15 @@ export async function packLog(context: Context, target: PackTarget, progress?: P
   const name = stderr ? paths.archivedStderr : paths.archivedLog;
   const to = `${name}.zst`;
   const before = stat(from);
-  if (from === to) return told(to, "archived", before?.size ?? null);
-  if (before === undefined) return told(from, "missing", null);
-  const { size } = before;
-  if (size === 0) return told(from, "kept", 0);
-  if (leases([from])[0] === "held") return told(from, "failed", size, "a process has it open for writing");
+  const size = before?.size ?? null;
+  const file = unpacked(from, to, size, () => leases([from])[0] === "held");
+  if (file !== undefined) return { file, ratio: null };
   if (!stderr) {
-    if (await isDamaged(root, from, index, target.json, progress)) {
+    if (await looksDamaged(root, from, index, target.json, progress)) {
       const aside = `${name}.corrupted.${Date.now()}`;
       linkMove(root, from, aside);
-      return told(aside, "kept", size, "damaged: kept aside as it is, not compressed");
+      const why = "damaged: kept aside as it is, not compressed";
+      return { file: fileReport(aside, "kept", size, why), ratio: null };
     }
     step("checked");
     // From where it was first: killed just here before, it lies in the archive already.
@@ -70,11 +70,11 @@ export async function packLog(context: Context, target: PackTarget, progress?: P
   const sha256 = hash.digest("hex");
   const failed = (error: string): Packed => {
     removeFile(root, unfinished);
-    return told(from, "failed", size, error, sha256);
+    return { file: fileReport(from, "failed", size, error, sha256), ratio: null };
   };
   const readBack = await follow(hashOf(root, unfinished), "compared", progress);
   const now = stat(from); // A restart may have moved it meanwhile, and another run's log has its name.
-  if (readBack !== sha256 || now?.size !== packed.bytes || now.ino !== before.ino)
+  if (readBack !== sha256 || now?.size !== packed.bytes || now.ino !== before?.ino)
     return failed("the archive did not read back as it was written");
   step("compared");
   if (linkMove(root, unfinished, to) === "exists" && (await follow(hashOf(root, to), "compared")) !== sha256)
@@ -83,25 +83,14 @@ export async function packLog(context: Context, target: PackTarget, progress?: P
   removeFile(root, unfinished);
   removeFile(root, from);
   step("removed");
-  return { ...told(to, "archived", size, null, sha256), ratio: packed.packed / packed.bytes };
-}
-
-function told(
-  path: string,
-  action: FileReport["action"],
-  bytes: number | null,
-  error: string | null = null,
-  sha256: string | null = null,
-): Packed {
-  return { file: { path, action, bytes, sha256, error }, ratio: null };
+  return { file: fileReport(to, "archived", size, null, sha256), ratio: packed.packed / packed.bytes };
 }
 
 function stepOf({ onStep }: Context): (step: ArchiveStep) => void {
   return onStep ?? (() => undefined);
 }
 
-/** Bytes that are not what the keeper saw, or lines that should be JSON and are not. A torn last line is no damage. */
-async function isDamaged(
+async function looksDamaged(
   root: string,
   path: string,
   index: string,
@@ -111,8 +100,7 @@ async function isDamaged(
   const log = anchored(root, path, (safe) => Log.open(safe, index, { type: "stdout", json }));
   if (log === undefined) return false;
   try {
-    const { index: state, bad_count, partial } = await follow(verify(log, log.source.size()), "checked", progress);
-    return state === "wrong" || bad_count > (partial ? 1 : 0);
+    return isDamaged(await follow(verify(log, log.source.size()), "checked", progress));
   } finally {
     log.close();
   }
@@ -134,7 +122,7 @@ export async function unpackLog(
   const source = openArchive(root, packed);
   if (source === undefined) {
     const bytes = stat(plain)?.size ?? null;
-    return told(plain, bytes === null ? "missing" : "kept", bytes).file;
+    return fileReport(plain, bytes === null ? "missing" : "kept", bytes);
   }
   const unfinished = `${plain}.part`;
   try {
@@ -154,7 +142,7 @@ export async function unpackLog(
     const sha256 = hash.digest("hex");
     if (linkMove(root, unfinished, plain) === "exists" && hashOfPlain(root, plain) !== sha256) {
       removeFile(root, unfinished);
-      return told(packed, "failed", null, `${basename(plain)} exists and holds something else`).file;
+      return fileReport(packed, "failed", null, `${basename(plain)} exists and holds something else`);
     }
     step("placed");
     removeFile(root, unfinished);
@@ -162,7 +150,7 @@ export async function unpackLog(
     step("index moved");
     removeFile(root, packed);
     step("removed");
-    return told(plain, "kept", source.size(), null, sha256).file;
+    return fileReport(plain, "kept", source.size(), null, sha256);
   } finally {
     source.close();
   }

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { formatDuration } from "../core/duration.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { type AgentId, quote, type TaskId } from "../core/ids.ts";
-import type { TaskFact } from "../core/intent.ts";
 import { formatSize } from "../core/size.ts";
 import { iso } from "../core/time.ts";
 import { removeTree } from "../disk/inside.ts";
@@ -16,7 +15,8 @@ import { writeView } from "../facts/view.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, withWriter } from "../workspace/context.ts";
 import { retireWorktree } from "../worktree/retire-worktree.ts";
-import { mustStay, type Survey, type SurveyedAgent, survey } from "./survey.ts";
+import { type Choice, choicesOf, whyGone } from "./prune-plan.ts";
+import { mustStay, type Survey, survey } from "./survey.ts";
 import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
 
 export interface PruneOptions {
@@ -37,16 +37,6 @@ export interface PruneRecord {
   why: string;
   bytes: number;
   errors: string[];
-}
-
-/** One thing that goes: an agent, or a task with all its agents. */
-interface Choice {
-  task: TaskFact;
-  agent: AgentId | null;
-  agents: SurveyedAgent[];
-  why: string;
-  bytes: number;
-  paths: string[];
 }
 
 export function prune(context: Context, options: PruneOptions = {}): Promise<PruneRecord[]> {
@@ -118,16 +108,16 @@ async function choose(
   { agents, tasks, bytes }: Survey,
   options: PruneOptions,
 ): Promise<{ choices: Choice[]; kept: PruneRecord[] }> {
-  const older = options.olderMs ?? context.config.prune_after;
-  const over = options.overBytes ?? context.config.prune_over;
-  const before = Date.now() - older;
+  const olderMs = options.olderMs ?? context.config.prune_after;
+  const overBytes = options.overBytes ?? context.config.prune_over;
+  const nowMs = Date.now();
   const going = new Map<AgentId, string>();
   const kept: PruneRecord[] = [];
   let left = bytes;
   const ended = agents.filter((one) => one.endedAt !== null).sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
   for (const one of ended) {
-    const old = (one.endedAt ?? 0) <= before;
-    if (!old && left <= over) break;
+    const why = whyGone(nowMs - (one.endedAt ?? 0), left, olderMs, overBytes);
+    if (why === undefined) break;
     const stay = await mustStay(context, one, agents);
     if (stay !== undefined) {
       const { task, agent } = one;
@@ -135,33 +125,10 @@ async function choose(
       continue;
     }
     left -= one.bytes;
-    const age = older === 0 ? "ended" : `ended more than ${formatDuration(older)} ago`;
-    going.set(one.agent, old ? age : `the workspace is above ${formatSize(over)}`);
+    going.set(one.agent, why);
   }
-  const choices = tasks.flatMap((task) => choicesOf(task, agents, going, before));
+  const choices = tasks.flatMap((task) => choicesOf(task, agents, going, nowMs - olderMs));
   return { choices, kept };
-}
-
-function choicesOf(
-  { fact, names, bytes }: Survey["tasks"][number],
-  agents: readonly SurveyedAgent[],
-  going: ReadonlyMap<AgentId, string>,
-  before: number,
-): Choice[] {
-  const own = agents.filter(({ task, agent }) => task === fact.task && going.has(agent));
-  const whole = names.every((name) => own.some(({ agent }) => agent === name));
-  if (whole && (own.length > 0 || Date.parse(fact.created_at) <= before)) {
-    const why = going.get(own.at(-1)?.agent as AgentId) ?? "a task without agents";
-    return [{ task: fact, agent: null, agents: own, why, bytes, paths: [fact.task] }];
-  }
-  return own.map((one) => ({
-    task: fact,
-    agent: one.agent,
-    agents: [one],
-    why: going.get(one.agent) ?? "",
-    bytes: one.bytes,
-    paths: one.paths,
-  }));
 }
 
 async function takeAway(

@@ -1,5 +1,4 @@
 /** What the agents of a workspace take on the disk, since when they have ended, and why one of them has to stay. Reads only. */
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { TaskFact } from "../core/intent.ts";
@@ -7,7 +6,7 @@ import { namesIn } from "../disk/inside.ts";
 import { readFacts } from "../facts/facts.ts";
 import { readFolders } from "../facts/folders.ts";
 import { hasEnded } from "../facts/observe.ts";
-import { folderBytes } from "../facts/tracked.ts";
+import { folderBytes, lstat } from "../facts/tracked.ts";
 import { leases } from "../process/keeper.ts";
 import type { Context } from "../workspace/context.ts";
 import { mustKeepWorktree } from "../worktree/retire-worktree.ts";
@@ -33,13 +32,12 @@ export interface Survey {
 export function survey(context: Context): Survey {
   const { layout } = context;
   const { agents, runs, tasks } = readFolders(layout);
-  const bytes = (bytesOf(layout.root) ?? 0) - (bytesOf(layout.trash) ?? 0);
   return {
-    bytes,
+    bytes: bytesOf(layout.root) - bytesOf(layout.trash),
     tasks: tasks.map(({ id, data }) => ({
       fact: data as unknown as TaskFact,
       names: names(layout.root, layout.task(id).runs),
-      bytes: bytesOf(layout.task(id).dir) ?? 0,
+      bytes: bytesOf(layout.task(id).dir),
     })),
     agents: agents.map(({ id: agent, task }) => {
       const own = runs.filter((row) => row.agent === agent);
@@ -55,7 +53,7 @@ export function survey(context: Context): Survey {
         task,
         agent,
         endedAt: over ? Math.max(...ended) : null,
-        bytes: paths.reduce((sum, path) => sum + (bytesOf(join(layout.root, path)) ?? 0), 0),
+        bytes: paths.reduce((sum, path) => sum + bytesOf(join(layout.root, path)), 0),
         paths,
       };
     }),
@@ -69,10 +67,10 @@ export async function mustStay(
   all: readonly SurveyedAgent[],
 ): Promise<string | undefined> {
   const { layout } = context;
-  const open = [layout.agent(task, agent).log, layout.agent(task, agent).stderr].filter((path) => exists(path));
+  const open = [layout.agent(task, agent).log, layout.agent(task, agent).stderr].filter((path) => lstat(path));
   if (leases(open).includes("held")) return "a process has its log open for writing";
   const worktree = join(layout.worktrees, agent);
-  const unsaved = exists(worktree) ? await mustKeepWorktree(context, { task, agent, run: 1 }) : undefined;
+  const unsaved = lstat(worktree) ? await mustKeepWorktree(context, { task, agent, run: 1 }) : undefined;
   if (unsaved !== undefined) return `its worktree ${worktree} is kept: ${unsaved}`;
   if (paths.length === 0) return "it has no files";
   // Whom an agent may stop is decided by who started it: the way up must be there while one below lives.
@@ -92,7 +90,7 @@ function pathsOf({ layout }: Context, task: TaskId, agent: AgentId): string[] {
     .map((name) => join(archive, name));
   // The run folders last: while they are there the agent is known, and what is left of it is found again.
   return [...plain, files.summaries, ...packed, join(dir, "runs", agent)]
-    .filter((path) => exists(path))
+    .filter((path) => lstat(path))
     .map((path) => path.slice(layout.root.length + 1));
 }
 
@@ -104,20 +102,7 @@ function names(root: string, path: string): string[] {
   }
 }
 
-function bytesOf(path: string): number | null {
-  try {
-    const file = lstatSync(path);
-    return file.isDirectory() ? folderBytes(path, Number.POSITIVE_INFINITY) : file.size;
-  } catch {
-    return null;
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
+function bytesOf(path: string): number {
+  const file = lstat(path);
+  return (file?.isDirectory() ? folderBytes(path, Number.POSITIVE_INFINITY) : file?.size) ?? 0;
 }

@@ -2,7 +2,8 @@
 import { resolve } from "node:path";
 import { DRIVERS } from "../drivers/index.ts";
 import { findRepository } from "../worktree/worktree.ts";
-import { checkStart, type StartOptions, wantsWorktree } from "./start.ts";
+import { type StartOptions, wantsWorktree } from "./launch-plan.ts";
+import { checkStart } from "./start.ts";
 
 export async function checkRun(
   options: StartOptions,

@@ -16,11 +16,11 @@ import { agentRow, runRow } from "../facts/record.ts";
 import { writeView } from "../facts/view.ts";
 import { writeFirstMessage } from "../messages/inbox.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
-import { type KeeperAnswer, type Order, startKeeper } from "../process/keeper.ts";
-import type { AgentRow, RunRow } from "../registry/registry.ts";
+import { type KeeperAnswer, startKeeper } from "../process/keeper.ts";
+import type { RunRow } from "../registry/registry.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
-import type { Composed } from "./compose.ts";
+import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
 
 export interface Launched {
   row: RunRow;
@@ -43,7 +43,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
   const { agent, task, run } = plan.intent;
   const step = context.onStep ?? (() => undefined);
   const paths = layout.run(task, agent, run);
-  reserve(context, agentRow(plan.intent), plan.intent);
+  reserve(context, plan.intent);
   step("reserved");
   try {
     await plan.prepare();
@@ -73,7 +73,7 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   const paths = layout.run(task, agent, run);
   let answer: KeeperAnswer;
   try {
-    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(context, plan), context.env);
+    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(layout, plan, plan.firstLine), context.env);
   } catch (error) {
     // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
     try {
@@ -90,22 +90,18 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
     const data = { run, driver: plan.intent.driver, pid: started.main.pid };
     audit(context, [{ type: "agent.started", content: `${agent} started (run ${run})`, task, agent, data }]);
   }
-  const warning = keepRecords(context, plan.intent, started, row);
+  const warning = keepRecords(context, plan.intent, row, started);
   return { row, start: started, problem: problemOf(answer, plan.intent), warning };
 }
 
 /** What others read of a run that has been started. Its facts are on disk: what cannot be written here does not undo that. */
-function keepRecords(
-  context: Context,
-  intent: IntentFact,
-  started: StartFact | undefined,
-  row: RunRow,
-): string | undefined {
+function keepRecords(context: Context, intent: IntentFact, row: RunRow, started?: StartFact): string | undefined {
   const { layout } = context;
-  const { task, agent } = intent;
+  const { agent, task, run, driver, argv, cwd, created_at } = intent;
+  const { keeper = null, main = null, started_at = null } = started ?? {};
   try {
-    const text = `${JSON.stringify(deployRecord(intent, started), null, 1)}\n`;
-    replaceFastInside(layout.root, layout.agent(task, agent).deploy, text);
+    const deploy = { agent, task, run, driver, argv, cwd, created_at, keeper, main, started_at };
+    replaceFastInside(layout.root, layout.agent(task, agent).deploy, `${JSON.stringify(deploy, null, 1)}\n`);
     catchUp(context, (registry) => registry.putRun(row, agentRow(intent)));
     writeView(context, task);
     return undefined;
@@ -114,39 +110,29 @@ function keepRecords(
   }
 }
 
-function reserve(context: Context, agent: AgentRow, intent: IntentFact): void {
+function reserve(context: Context, intent: IntentFact): void {
   const { layout } = context;
+  const { task, agent, run, nonce, created_at, created_mono_ms } = intent;
   const blank: RunRow = {
-    ...runRow(
-      layout,
-      intent.task,
-      intent.agent,
-      intent.run,
-      readFacts(layout.run(intent.task, intent.agent, intent.run)),
-      true,
-    ),
-    nonce: intent.nonce,
+    ...runRow(layout, task, agent, run, readFacts(layout.run(task, agent, run)), true),
+    nonce,
     phase: "intended",
     outcome: null,
-    created_at: intent.created_at,
+    created_at,
     queued: intent.queued ? 1 : 0,
-    created_mono_ms: intent.created_mono_ms,
+    created_mono_ms,
   };
-  withWriter(context, (registry) => registry.insertRun(agent, blank, context.config));
+  withWriter(context, (registry) => registry.insertRun(agentRow(intent), blank, context.config));
 }
 
 /** What the agent reads, and the files that only it may read. */
 export function writeInput(context: Context, { intent, input, message, files }: Composed): void {
+  const { root, agent, run } = context.layout;
   const text = input ?? intent.prompt;
-  const { root } = context.layout;
   if (message !== null) writeFirstMessage(context, intent, message.text, message.driver);
-  else if (text !== null) replaceInside(root, context.layout.agent(intent.task, intent.agent).prompt, text);
-  for (const { name, content } of files)
-    replaceInside(
-      context.layout.root,
-      join(context.layout.run(intent.task, intent.agent, intent.run).dir, name),
-      content,
-    );
+  else if (text !== null) replaceInside(root, agent(intent.task, intent.agent).prompt, text);
+  const { dir } = run(intent.task, intent.agent, intent.run);
+  for (const { name, content } of files) replaceInside(root, join(dir, name), content);
 }
 
 /**
@@ -157,16 +143,9 @@ export function giveUp(context: Context, run: RunName & { nonce: string }, why: 
   const { layout } = context;
   const paths = layout.run(run.task, run.agent, run.run);
   if (hasKeeper(`${run.agent}.${run.run}`)) return false;
-  const self = readProcess(process.pid);
-  const claim = {
-    by: "launcher",
-    pid: process.pid,
-    start_ticks: self?.start_ticks ?? 0,
-    nonce: run.nonce,
-    why,
-    at: iso(),
-  };
-  const text = `${JSON.stringify(claim)}\n`;
+  const { pid } = process;
+  const { start_ticks = 0 } = readProcess(pid) ?? {};
+  const text = `${JSON.stringify({ by: "launcher", pid, start_ticks, nonce: run.nonce, why, at: iso() })}\n`;
   try {
     makeFolder(layout.root, paths.dir);
     if (createInside(layout.root, paths.claim, text)) return true;
@@ -187,81 +166,6 @@ function undo(context: Context, { agent, task, run }: IntentFact): void {
   removeFile(context.layout.root, context.layout.agent(task, agent).prompt);
   removeFile(context.layout.root, context.layout.run(task, agent, run).messages);
   catchUp(context, (registry) => registry.deleteRun(agent, run));
-}
-
-export function commonOrders(context: Context, intent: IntentFact): Order[] {
-  const { layout } = context;
-  const paths = layout.run(intent.task, intent.agent, intent.run);
-  const files = layout.agent(intent.task, intent.agent);
-  return [
-    ["dir", paths.dir],
-    ["root", layout.root],
-    ["log", files.log],
-    ["err", files.stderr],
-    ["idx", files.index],
-    ["events", layout.events],
-    ["remove", files.prompt],
-    ["keep", paths.intent],
-    ["keep", paths.secrets],
-    ["keep", layout.task(intent.task).fact],
-    ["keep", layout.activeMark(intent.agent, intent.run)],
-    ["tier", intent.tier],
-    ["sync", intent.sync],
-    ["grace_ms", intent.grace_ms],
-    ["output_limit", intent.limits.output_bytes],
-    ["wall_ms", intent.limits.wall_ms],
-    ["idle_ms", intent.limits.idle_ms],
-    ["limit_policy", intent.limit_policy],
-    ["disk_floor", intent.disk.floor_bytes],
-    ["disk_policy", intent.disk.policy],
-    ...(intent.interactive ? [["fifo", paths.input] as const] : []),
-  ];
-}
-
-function runOrders(context: Context, { intent, firstLine, env }: LaunchPlan): Order[] {
-  const orders = commonOrders(context, intent);
-  orders.push(["cwd", intent.cwd]);
-  if (intent.stdin !== null) orders.push(["stdin", intent.stdin]);
-  if (firstLine !== undefined) orders.push(["first_line", firstLine]);
-  for (const argument of intent.argv) orders.push(["arg", argument]);
-  for (const [name, value] of Object.entries(env)) orders.push(["env", `${name}=${value}`]);
-  orders.push(
-    ["env", `MIDWATCH_WORKSPACE=${context.layout.root}`],
-    ["env", `MIDWATCH_AGENT=${intent.agent}`],
-    ["env", `MIDWATCH_RUN=${intent.run}`],
-  );
-  return orders;
-}
-
-function problemOf(answer: KeeperAnswer, intent: IntentFact): string | undefined {
-  if ("error" in answer)
-    return answer.error.code === "CLAIMED" ? "Another process gave this launch up." : answer.error.message;
-  const failed = "start" in answer ? answer.start.exec_error : undefined;
-  if (!failed) return undefined;
-  const what =
-    {
-      exec: `execute ${intent.argv[0]}`,
-      cwd: `enter ${intent.cwd}`,
-      stdin: `open ${intent.stdin ?? "its input"}`,
-      fork: "start a process",
-    }[failed.what] ?? `open its ${failed.what}`;
-  return `The keeper could not ${what}: ${failed.name}.`;
-}
-
-function deployRecord(intent: IntentFact, start: StartFact | undefined): object {
-  const { agent, task, run, driver, argv, cwd, created_at } = intent;
-  return {
-    agent,
-    task,
-    run,
-    driver,
-    argv,
-    cwd,
-    created_at,
-    keeper: start?.keeper ?? null,
-    main: start?.main ?? null,
-    started_at: start?.started_at ?? null,
-  };
 }
 
 export function launchFailed(launched: Launched): MidwatchError {

@@ -37,11 +37,8 @@ async function startOne(context: Context, asked: IntentFact): Promise<void> {
     const driver = await findDriver(context, asked.driver);
     const composed = compose(context, driver, asked, knownTask(context, asked.task));
     writeInput(context, composed);
-    replaceInside(
-      layout.root,
-      layout.run(asked.task, asked.agent, asked.run).intent,
-      `${JSON.stringify(composed.intent)}\n`,
-    );
+    const { intent } = layout.run(asked.task, asked.agent, asked.run);
+    replaceInside(layout.root, intent, `${JSON.stringify(composed.intent)}\n`);
     await startRun(context, { ...composed, prepare: () => undefined });
   } catch (error) {
     // It can never start so: said once, and the next one has its turn.

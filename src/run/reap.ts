@@ -5,16 +5,15 @@
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import type { CleanupFailure, Phase, Report } from "../core/types.ts";
-import { type Facts, isHere, readFacts } from "../facts/facts.ts";
+import { type Facts, readFacts } from "../facts/facts.ts";
 import { readFolders, rebuildFrom } from "../facts/folders.ts";
 import { hasEnded, phaseNow } from "../facts/observe.ts";
 import { LAUNCH_MS } from "../facts/state.ts";
 import { remember } from "../files/archive.ts";
 import { cleanUp } from "../files/cleanup.ts";
-import { scanMembers } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { type Context, type RunName, withReader, withWriter } from "../workspace/context.ts";
-import { reconcile } from "./reconcile.ts";
+import { findMembers, reconcile } from "./reconcile.ts";
 import { stop } from "./stop.ts";
 
 export interface ReapOptions {
@@ -94,12 +93,7 @@ function look(context: Context): { before: Map<string, RunRow>; looks: RunLook[]
   const rows = withReader(context, (registry) => registry.list({ all: true }));
   const before = new Map(rows.map(({ run }) => [`${run.agent}.${run.run}`, run]));
   const looks = everyRun(context);
-  const lost = looks.filter(({ row, facts }) => row.phase === "lost" && isHere(facts));
-  const members = scanMembers(
-    context.layout.root,
-    lost.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: context.layout.run(task, agent, run).dir })),
-  );
-  for (const [i, { row }] of lost.entries()) row.alive = members[i] ?? null;
+  findMembers(context, looks);
   return { before, looks };
 }
 

@@ -8,17 +8,11 @@ import { iso } from "../core/time.ts";
 import type { ClaimFact, StartFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, replace } from "../disk/replace.ts";
-import type { Facts } from "../facts/facts.ts";
 import { hasKeeper, host } from "../process/identity.ts";
 import { type Scanned, scanMembers } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import { type Context, withReader } from "../workspace/context.ts";
-import { limitsOf } from "./limits.ts";
-
-/** It was started, says the registry, and its folder does not know of it. */
-export function isForgotten(facts: Facts, listed: Listed | undefined): listed is Listed {
-  return !facts.intent && !facts.claim && listed !== undefined && listed.run.phase !== "intended";
-}
+import { boundsOf } from "./launch-plan.ts";
 
 /** False when nothing of it lives, or a keeper that will make the folder again does; undefined when the look itself failed. */
 export function remakeFacts(context: Context, listed: Listed): boolean | undefined {
@@ -91,10 +85,6 @@ function intentFact({ config, layout }: Context, { agent, run }: Listed): Intent
     env_file: null,
     worktree: null,
     queued: false,
-    ...limitsOf(config),
-    disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
-    sync: config.sync,
-    grace_ms: config.grace,
-    tier: config.tier,
+    ...boundsOf(config),
   };
 }

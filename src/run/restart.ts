@@ -4,8 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { MidwatchError } from "../core/errors.ts";
-import type { AgentId } from "../core/ids.ts";
-import { newNonce } from "../core/ids.ts";
+import { type AgentId, newNonce } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { isOver } from "../core/phase.ts";
 import { iso, monoMs } from "../core/time.ts";

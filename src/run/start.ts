@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newAgentId, newNonce, newTaskId, quote, slug, type TaskId } from "../core/ids.ts";
-import { type IntentFact, type Permission, PROMPT_BYTES, type TaskFact } from "../core/intent.ts";
+import { PROMPT_BYTES, type TaskFact } from "../core/intent.ts";
 import { iso, monoMs } from "../core/time.ts";
 import { preflight } from "../disk/free-space.ts";
 import { assertInside, makeFolder, removeTree } from "../disk/inside.ts";
@@ -12,52 +12,16 @@ import type { Driver } from "../drivers/driver.ts";
 import { knownTask } from "../facts/locate.ts";
 import { host } from "../process/identity.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
+import type { AgentRow } from "../registry/registry.ts";
 import { callingAgent, isBelow } from "../workspace/caller.ts";
 import { type Context, withReader, withWriter } from "../workspace/context.ts";
 import { assertCommand, assertFolder, assertInput } from "../workspace/find-command.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
-import { findRepository, makeWorktree, planWorktree, type Repository } from "../worktree/worktree.ts";
+import { findRepository, makeWorktree, planWorktree } from "../worktree/worktree.ts";
 import { assertProgram, compose } from "./compose.ts";
 import { type Launched, launch } from "./launch.ts";
-import { limitsOf } from "./limits.ts";
+import { afterError, intentOf, parentId, type StartOptions, wantsWorktree, warningOf } from "./launch-plan.ts";
 
-export interface StartOptions {
-  /** The command, for the driver `command`. */
-  argv?: readonly string[] | undefined;
-  /** `command` unless told otherwise. */
-  driver?: string | undefined;
-  task?: TaskId | undefined;
-  role?: string | undefined;
-  name?: string | undefined;
-  parent?: AgentId | undefined;
-  /** What the agent should do; it gets it as its input, with its task round it. */
-  prompt?: string | undefined;
-  model?: string | undefined;
-  permission?: Permission | undefined;
-  /** Further arguments for the driver's CLI. */
-  args?: readonly string[] | undefined;
-  cwd?: string | undefined;
-  /** A file or FIFO to read from; nothing by default. */
-  stdin?: string | undefined;
-  /** A file of NAME=value lines for the agent's environment. */
-  envFile?: string | undefined;
-  labels?: readonly string[] | undefined;
-  /** Wait for room under `max_running` instead of starting at once. */
-  queue?: boolean | undefined;
-  /** Its input stays open for messages. */
-  interactive?: boolean | undefined;
-  description?: string | undefined;
-  /** A git worktree of its own, on a branch of its own. */
-  worktree?: boolean | undefined;
-  /** The name of that branch; `midwatch/<agent>` unless told otherwise. */
-  branch?: string | undefined;
-  /** What the agent said, turn by turn, goes to the journal when it has ended. */
-  journal?: "turns" | undefined;
-  /** Give it midwatch's MCP server, where its CLI takes one. True unless told otherwise. */
-  mcp?: boolean | undefined;
-}
-
-const ID_TRIES = 5;
 const TITLE_MAX = 200;
 
 export interface Started extends Launched {
@@ -115,44 +79,9 @@ export async function start(context: Context, driver: Driver, options: StartOpti
     const agent = newAgentId(options.name ?? options.role ?? driver.name, now);
     const fact = task ?? taskFact(newTaskId(now), options.description ?? titleOf(options), now);
     const tree = source && (await planWorktree(context, agent, source, options.branch));
-    const asked: IntentFact = {
-      v: 1,
-      agent,
-      task: fact.task,
-      run: 1,
-      nonce: newNonce(),
-      ...host(),
-      created_at: iso(now),
-      created_mono_ms: monoMs(),
-      driver: driver.name,
-      role: options.role ?? null,
-      name: options.name ?? null,
-      parent: parent?.id ?? null,
-      depth: parent === undefined ? 0 : parent.depth + 1,
-      argv: [...(options.argv ?? [])],
-      cwd: tree?.cwd ?? cwd,
-      prompt: options.prompt ?? null,
-      stdin: options.stdin === undefined ? null : resolve(cwd, options.stdin),
-      model: options.model ?? null,
-      permission: options.permission ?? "ask",
-      session: null,
-      resume: false,
-      interactive: options.interactive ?? false,
-      args: [...(options.args ?? [])],
-      env_file: options.envFile === undefined ? null : resolve(context.cwd, options.envFile),
-      worktree: tree?.fact.path ?? null,
-      git: tree ? { repository: tree.fact.repository, base: tree.fact.base, branch: tree.fact.branch } : null,
-      labels: [...(options.labels ?? [])],
-      queued: options.queue ?? false,
-      capability: "",
-      ...limitsOf(config),
-      disk: { floor_bytes: config.disk_floor, policy: config.disk_policy },
-      sync: config.sync,
-      grace_ms: config.grace,
-      tier: config.tier,
-      ...(options.journal === undefined ? {} : { journal: options.journal }),
-      ...(options.mcp === false ? { mcp: false } : {}),
-    };
+    const name = { v: 1 as const, agent, task: fact.task, run: 1, nonce: newNonce(), ...host() };
+    const begun = { ...name, created_at: iso(now), created_mono_ms: monoMs(), driver: driver.name };
+    const asked = intentOf(options, begun, { callerCwd: context.cwd, cwd, parent, tree }, config);
     const composed = compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);
@@ -166,29 +95,11 @@ export async function start(context: Context, driver: Driver, options: StartOpti
       if (tree && launched.problem !== undefined) await undoWorktree(context, asked);
       return { ...launched, agent, task: fact.task, warning: warningOf(room, source, launched.warning) };
     } catch (error) {
-      const again = error instanceof MidwatchError && error.code === "DUPLICATE_ID";
-      if (tree && !again) await undoWorktree(context, asked);
-      if (!again || attempt === ID_TRIES) throw error;
+      const { again, undoes } = afterError(error, attempt);
+      if (tree && undoes) await undoWorktree(context, asked);
+      if (!again) throw error;
     }
   }
-}
-
-export function wantsWorktree({ worktree, branch }: StartOptions): boolean {
-  return worktree === true || branch !== undefined;
-}
-
-function warningOf(
-  room: ReturnType<typeof preflight>,
-  source: Repository | undefined,
-  launched: string | undefined,
-): string | undefined {
-  const changes = source?.changes ?? 0;
-  const warnings = [
-    ...(launched === undefined ? [] : [launched]),
-    ...(room.state === "warning" ? [room.message] : []),
-    ...(changes > 0 ? [`${changes} uncommitted changes of ${source?.top} are not in the worktree`] : []),
-  ];
-  return warnings.length > 0 ? warnings.join("; ") : undefined;
 }
 
 function titleOf({ prompt, argv }: StartOptions): string {
@@ -215,21 +126,11 @@ export function putTask(context: Context, fact: TaskFact): void {
   }
 }
 
-/** An agent that starts another is its parent, named or not; it may also name one below it. */
-function parentOf(
-  context: Context,
-  named: AgentId | undefined,
-): { id: AgentId; depth: number; task: TaskId } | undefined {
-  const caller = callingAgent(context);
-  if (caller !== undefined && named !== undefined && named !== caller && !isBelow(context, named, caller)) {
-    throw new MidwatchError("REFUSED_RIGHT", `The agent ${quote(caller)} may not start agents for ${quote(named)}.`, {
-      hint: "Leave --parent out.",
-    });
-  }
-  const id = named ?? caller;
+function parentOf(context: Context, named: AgentId | undefined): AgentRow | undefined {
+  const id = parentId(callingAgent(context), named, (one, caller) => isBelow(context, one, caller));
   if (id === undefined) return undefined;
   const listed = withReader(context, (registry) => registry.get(id));
-  if (listed !== undefined) return { id, depth: listed.agent.depth, task: listed.agent.task };
+  if (listed !== undefined) return listed.agent;
   throw new MidwatchError("NOT_FOUND_AGENT", `The parent ${quote(id)} is not in this workspace.`, {
     hint: "`midwatch ls --all` lists the agents.",
   });

@@ -6,13 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { LimitName, ProcessIdentity, Report, StopFact } from "../core/types.ts";
+import type { LimitName, Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
-import { type Facts, isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
+import { isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
 import { keepersGone } from "../facts/keepers-gone.ts";
 import { type Located, locate } from "../facts/locate.ts";
-import { hasEnded, phaseNow } from "../facts/observe.ts";
+import { hasEnded } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
 import { tell } from "../facts/tell-keeper.ts";
 import { writeView } from "../facts/view.ts";
@@ -20,13 +20,14 @@ import { cleanUp } from "../files/cleanup.ts";
 import { readProcess } from "../process/identity.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
-import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
+import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { retireWorktree } from "../worktree/retire-worktree.ts";
 import { worktreeOf } from "../worktree/worktree.ts";
-import { adopt } from "./adopt.ts";
 import { giveUp } from "./launch.ts";
-import { reconcile } from "./reconcile.ts";
-import { isForgotten, remakeFacts } from "./remake.ts";
+import { adopt, reconcile } from "./reconcile.ts";
+import { isForgotten } from "./reconcile-plan.ts";
+import { remakeFacts } from "./remake.ts";
+import { endingOf, failureEvents, lastStep, nextStep, type Tried, type Urged, whoElse, whoFirst } from "./stop-plan.ts";
 
 export interface StopOptions {
   graceMs?: number | undefined;
@@ -42,17 +43,6 @@ export interface StopOptions {
   streams?: Streams | undefined;
 }
 
-/** Beyond the grace the keeper needs moments; after this a keeper without an answer is taken for wedged. */
-const WEDGED_MS = 2000;
-const NUDGE_MS = 1000;
-/** To the second try of an adoption; twice as long to each that follows. */
-const ADOPT_MS = 100;
-/** A keeper says who is stuck after 3 s of SIGKILL. */
-const STUCK_MS = 4000;
-
-/** What became of one agent; its own failure never costs another its receipt. */
-type Tried = { report: Report } | { agent: AgentId; error: unknown };
-
 export async function stop(context: Context, agents: readonly AgentId[], options: StopOptions = {}): Promise<Report[]> {
   const tried = await stopAll(context, agents, options);
   const failed = tried.find((one) => "error" in one);
@@ -64,20 +54,14 @@ export async function stop(context: Context, agents: readonly AgentId[], options
 async function stopAll(context: Context, agents: readonly AgentId[], options: StopOptions): Promise<Tried[]> {
   const tried: Tried[] = [];
   const below = options.tree ? agents.flatMap((agent) => descendants(context, agent)) : [];
-  const first = [...new Set(below)].filter((agent) => !agents.includes(agent));
+  const first = whoFirst(below, agents);
   if (first.length > 0) tried.push(...(await stopAll(context, first, { ...options, tree: false })));
   tried.push(...(await Promise.all(agents.map((agent) => tryToStop(context, agent, options)))));
   if (!options.tree) return tried;
-  // Whatever the agents started while their children were being stopped.
-  const late = agents
-    .flatMap((agent) => descendants(context, agent))
-    .filter((agent) => !isGivenUp(tried, agent) && isLive(context, agent));
-  if (late.length > 0) tried.push(...(await stopAll(context, [...new Set(late)], options)));
+  const started = agents.flatMap((agent) => descendants(context, agent));
+  const late = whoElse(started, tried, (agent) => !hasEnded(locate(context, agent).facts));
+  if (late.length > 0) tried.push(...(await stopAll(context, late, options)));
   return tried;
-}
-
-function isGivenUp(tried: readonly Tried[], agent: AgentId): boolean {
-  return tried.some((one) => "error" in one && one.agent === agent);
 }
 
 async function tryToStop(context: Context, agent: AgentId, options: StopOptions): Promise<Tried> {
@@ -136,10 +120,6 @@ function descendants(context: Context, agent: AgentId): AgentId[] {
   return children.flatMap(({ agent: child }) => [...descendants(context, child.id), child.id]);
 }
 
-function isLive(context: Context, agent: AgentId): boolean {
-  return !hasEnded(locate(context, agent).facts);
-}
-
 async function stopOne(context: Context, agent: AgentId, options: StopOptions): Promise<Report> {
   const begun = performance.now();
   const found = locateRemade(context, agent);
@@ -189,48 +169,38 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
 }
 
 async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: StopFact): Promise<string | undefined> {
-  const deadline = performance.now() + ask.grace_ms + WEDGED_MS;
-  let asked: number | undefined;
-  let nudge = performance.now() + NUDGE_MS;
-  let last = deadline + STUCK_MS;
-  let wedged = false;
-  let nextAdoption = 0;
-  let adoptionPause = ADOPT_MS;
+  const urged: Urged = { begunMs: performance.now(), graceMs: ask.grace_ms, adoptedMs: [] };
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
     const facts = readFacts(paths);
-    const now = performance.now();
-    if (hasEnded(facts) || (facts.stuck && now > deadline)) return undefined;
-    if (isElsewhere(facts)) return "it runs in another pid namespace: stop it from there";
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
-    if (!keeper) {
-      if (now >= nextAdoption) {
-        await adopt(context, facts);
-        // One that is sent away, or dies at once, would be sent away again: each try is a process.
-        nextAdoption = performance.now() + adoptionPause;
-        adoptionPause *= 2;
-      }
-    } else if (asked !== keeper.pid) {
-      if (tell(facts, keeper, "SIGTERM")) asked = keeper.pid;
+    const look = {
+      nowMs: performance.now(),
+      elsewhere: isElsewhere(facts),
+      keeper: keeper?.pid,
+      isStanding: () => keeper !== undefined && ["T", "t"].includes(readProcess(keeper.pid)?.state ?? ""),
+    };
+    const { step, over, problem } = nextStep(facts, look, urged);
+    if (over) return problem;
+    if (step === "adopt") {
+      await adopt(context, facts);
+      urged.adoptedMs.push(performance.now());
+    } else if (keeper && step === "ask") {
+      if (tell(facts, keeper, "SIGTERM")) urged.asked = keeper.pid;
       tell(facts, keeper, "SIGCONT");
-    } else if (now > nudge) {
-      nudge = now + NUDGE_MS;
-      if (isStanding(keeper)) tell(facts, keeper, "SIGCONT");
+    } else if (keeper && step === "nudge") {
+      urged.nudgedMs = look.nowMs;
+      if (look.isStanding()) tell(facts, keeper, "SIGCONT");
     }
-    if (keeper && !wedged && now > deadline && (isStanding(keeper) || now > last)) {
-      // The keeper makes no progress: another one takes over and ends the run by verified scan rounds.
-      wedged = true;
-      last = now + WEDGED_MS + STUCK_MS;
+    const last = lastStep(look, urged);
+    if (last === "give up") return "its keeper gives no proof that it is over";
+    if (keeper && last === "replace") {
+      urged.replacedMs = look.nowMs;
       replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(facts, keeper, "SIGKILL");
-    } else if (now > last) return "its keeper gives no proof that it is over";
+    }
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
-}
-
-/** Stopped by a signal or a debugger: it will not go on by itself. */
-function isStanding(keeper: ProcessIdentity): boolean {
-  return ["T", "t"].includes(readProcess(keeper.pid)?.state ?? "");
 }
 
 interface Done {
@@ -239,30 +209,22 @@ interface Done {
   problem: string | undefined;
 }
 
-async function report(
-  context: Context,
-  found: Located,
-  options: StopOptions,
-  { alreadyStopped, tookMs, problem }: Done,
-): Promise<Report> {
+async function report(context: Context, found: Located, options: StopOptions, stopped: Done): Promise<Report> {
+  const { problem } = stopped;
   const { layout } = context;
   const { agent, run } = found.listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
   const facts = readFacts(found.paths);
-  const neverStarted = phaseNow(facts) === "launch_failed";
   const { done } = facts;
-  const verified = (done?.verified ?? false) || neverStarted;
+  const { verified, retires, forgets } = endingOf(facts, options.purge);
   // Asked again it tells what was done then, not what is found now.
-  if (verified) {
-    facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge, streams: options.streams });
-  }
-  if (!verified) auditFailure(context, name, facts, problem ?? "something is left");
-  const tree = options.purge && verified ? worktreeOf(context, name) : undefined;
+  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge, streams: options.streams });
+  else audit(context, failureEvents(name, facts.stop, problem ?? "something is left"));
+  const tree = retires ? worktreeOf(context, name) : undefined;
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
-    // Given up before it had an intent: the folders know no such run, and so the registry must not either.
-    if (neverStarted && !facts.intent) registry.deleteRun(agent.id, run.run);
+    if (forgets) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });
   return {
@@ -278,20 +240,8 @@ async function report(
     children: done?.children ?? [],
     files: facts.cleanup?.files ?? [],
     freed_bytes: facts.cleanup?.freed_bytes ?? 0,
-    took_ms: alreadyStopped ? 0 : tookMs,
-    already_stopped: alreadyStopped,
+    took_ms: stopped.alreadyStopped ? 0 : stopped.tookMs,
+    already_stopped: stopped.alreadyStopped,
     ...(worktree ? { worktree } : {}),
   };
 }
-
-/** A stop without proof is told, and as an error when it is the third of the same run: then nobody will get it to end this way. */
-function auditFailure(context: Context, { task, agent, run }: RunName, { stop: asked }: Facts, why: string): void {
-  const tries = asked?.tries ?? 1;
-  const content = `${agent} could not be stopped with proof (${tries} times): ${why}`;
-  const event = { content, task, agent, data: { run, tries, why } };
-  audit(context, [
-    { type: "stop.failed", ...event },
-    ...(tries === TOLD_AT_TRY ? [{ type: "error" as const, ...event }] : []),
-  ]);
-}
-const TOLD_AT_TRY = 3;

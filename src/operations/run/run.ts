@@ -5,7 +5,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId, quote } from "../../core/ids.ts";
 import type { ShowRecord } from "../../core/types.ts";
 import { checkRun, type RunRecord } from "../../fleet/workspace.ts";
-import type { StartOptions } from "../../run/start.ts";
+import type { StartOptions } from "../../run/launch-plan.ts";
 import { DRIVER_NAMES, presentDriver } from "../../workspace/find-driver.ts";
 import { configFlag } from "../fields.ts";
 import { workspaceOf } from "../open.ts";
