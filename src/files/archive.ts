@@ -12,6 +12,7 @@ import { writeView } from "../facts/view.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
 import { cleanUp, isLog, restoreLogs } from "./cleanup.ts";
 
+/** What became of the files of a run that was packed or unpacked. */
 export interface Archived {
   agent: AgentId;
   run: number;

@@ -21,6 +21,7 @@ import { assertProgram, compose } from "./compose.ts";
 import { type Launched, launch } from "./launch.ts";
 import { limitsOf } from "./limits.ts";
 
+/** What to start, and how; `argv`, or a `driver` with a `prompt`, is enough. */
 export interface StartOptions {
   /** The command, for the driver `command`. */
   argv?: readonly string[] | undefined;

@@ -27,6 +27,7 @@ import { giveUp } from "./launch.ts";
 import { reconcile } from "./reconcile.ts";
 import { isForgotten, remakeFacts } from "./remake.ts";
 
+/** How to stop; nothing has to be named. */
 export interface StopOptions {
   graceMs?: number | undefined;
   reason?: string | undefined;

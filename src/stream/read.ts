@@ -19,6 +19,7 @@ import { isBlank } from "../log/scanner.ts";
 import { BufferSource, type Source } from "../log/source.ts";
 import type { Context } from "../workspace/context.ts";
 
+/** Which lines of a log: all of them, unless something is named. */
 export interface LogOptions {
   /** The last N lines; all when undefined. */
   lines?: number | undefined;
