@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { FORMER_NAMES, openWorkspace } from "../../src/fleet/former-names.ts";
 import { folder } from "../support/folder.ts";
 
-it("the example of the README runs, with the names of 0.1 too", async () => {
+it("an agent is started and waited for, with the names of 0.1 too", async () => {
   using workspace = openWorkspace({ make: true, cwd: folder() });
   const { agent } = await workspace.runs.start({ argv: ["true"], name: "build" });
   const [ended] = await workspace.runs.wait([agent]);
