@@ -1,6 +1,6 @@
 // `node scripts/rooms.mjs [--write]`: what has to hold of the house. No file imports itself by way of others, types included; no room does
 // either; no folder has more than 20 source files and no file more than 400 lines. The arrows between rooms in ARCHITECTURE.md are those of
-// the imports: a new arrow is a line that somebody reviews.
+// the imports: a new arrow is a line that somebody reviews. Whatever the library gives has a doc comment where it is declared.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,8 @@ const LINES_MOST = 400;
 const PAGE = "ARCHITECTURE.md";
 const BLOCK = /<!-- arrows: .*-->\n```\n[\s\S]*?```\n/;
 const HEAD = "<!-- arrows: node scripts/rooms.mjs --write -->";
+/** A public member of a class, as our formatter writes it. */
+const MEMBER = /^ {2}(?:override |readonly |static |async |get |set |\*)*([a-z]\w*)\??[(<:;]/gm;
 const IMPORT = /(?:from|import\(|import)\s*"(\.[^"]+)"/g;
 
 const sources = readdirSync("src", { recursive: true })
@@ -41,6 +43,7 @@ const problems = [
   }),
   ...circles(imports).map((circle) => `these files import each other: ${circle.join(" → ")}`),
   ...circles(rooms).map((circle) => `these rooms import each other: ${circle.join(" → ")}`),
+  ...untold(),
 ];
 const arrows = `${HEAD}\n\`\`\`\n${inOrder().join("\n")}\n\`\`\`\n`;
 const page = readFileSync(PAGE, "utf8");
@@ -55,6 +58,46 @@ function crowded() {
     const { length } = sources.filter((path) => dirname(path) === folder);
     return length > FILES_MOST ? [`${folder} has ${length} source files; ${FILES_MOST} are the most`] : [];
   });
+}
+
+/** Exports of the library, and public members of its classes and of a workspace's rooms, that no doc comment tells of. */
+function untold() {
+  const given = exportsOf("src/index.ts").map(({ name, path }) => ({ name, path, ...declared(name, text.get(path)) }));
+  const inRooms = sources.filter((path) => path.startsWith("src/fleet/")).flatMap(roomsIn);
+  const members = [...given, ...inRooms].flatMap(({ name, path, body }) =>
+    [...(body ?? "").matchAll(MEMBER)]
+      .filter(({ index, 1: member }) => member !== "constructor" && !isTold(body, index))
+      .map(([, member]) => `${path}: ${name}.${member}`),
+  );
+  const silent = given.filter(({ told }) => !told).map(({ name, path }) => `${path}: ${name}`);
+  return [...new Set([...silent, ...members])].map((what) => `${what} is given by the library and has no doc comment`);
+}
+
+/** The names that a file exports from others, each with the file that declares it. */
+function exportsOf(path) {
+  return [...text.get(path).matchAll(/^export (?:type )?\{([^}]*)\} from "([^"]+)";$/gm)].flatMap(([, names, from]) => {
+    const target = relative(".", resolve(dirname(path), from));
+    const further = exportsOf(target);
+    return [...names.replaceAll("type ", "").matchAll(/\w+/g)].map(
+      ([name]) => further.find((one) => one.name === name) ?? { name, path: target },
+    );
+  });
+}
+
+function roomsIn(path) {
+  const source = text.get(path);
+  return [...source.matchAll(/^export class (\w+)/gm)].map(([, name]) => ({ name, path, ...declared(name, source) }));
+}
+
+/** Whether a declaration is told of, and what is in it if it is a class; one that implements an interface is told of there. */
+function declared(name, source) {
+  const at = source.search(new RegExp(`^export (?:class|const|function|interface|type) ${name}\\b`, "m"));
+  const isClass = /^export class \w+\b(?! implements)/.test(source.slice(at));
+  return { told: isTold(source, at), body: isClass ? source.slice(at, source.indexOf("\n}\n", at)) : undefined };
+}
+
+function isTold(source, at) {
+  return source.slice(0, at).endsWith("*/\n");
 }
 
 /** One circle for each knot: found by walking until a place comes again that is still on the way. */

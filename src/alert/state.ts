@@ -81,6 +81,7 @@ export async function noteArrival(registers: Registers, name: string): Promise<v
   }
 }
 
+/** How a route fares. */
 export interface RouteStatus {
   route: string;
   to: Route["to"];

@@ -68,6 +68,7 @@ export const ERRORS = {
   INTERNAL: { exit: 1, status: 500, retryable: false },
 } as const;
 
+/** Every code there is; docs/errors.md says what each means. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** How an error looks in JSON at every door. */
@@ -87,11 +88,16 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
+/** Thrown where a promise cannot be kept; whatever can be expected is a value that is returned. */
 export class MidwatchError extends Error {
   override readonly name = "MidwatchError";
+  /** What went wrong, for programs: this is what a caller compares. */
   readonly code: ErrorCode;
+  /** What can be done next, for people. */
   readonly hint: string | undefined;
+  /** The same call may succeed later. */
   readonly retryable: boolean;
+  /** Figures and names for code that handles it; each code has its own. */
   readonly data: Record<string, unknown> | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
@@ -102,14 +108,17 @@ export class MidwatchError extends Error {
     this.data = details.data;
   }
 
+  /** What the command line exits with. */
   get exitCode(): number {
     return ERRORS[this.code].exit;
   }
 
+  /** What the HTTP server answers with. */
   get httpStatus(): number {
     return ERRORS[this.code].status;
   }
 
+  /** As it looks at every door. */
   toJSON(): ErrorRecord {
     return { code: this.code, message: this.message, hint: this.hint ?? null, retryable: this.retryable };
   }

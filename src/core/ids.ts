@@ -4,7 +4,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { MidwatchError } from "./errors.ts";
 
+/** An agent, by its whole id. Where a caller names one, a unique beginning of it does too. */
 export type AgentId = string & { readonly __id: "agent" };
+/** A task, by its id. */
 export type TaskId = string & { readonly __id: "task" };
 /** A workspace as the others know it, when the journal is synced. */
 export type OriginId = string & { readonly __id: "origin" };

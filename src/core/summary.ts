@@ -18,6 +18,7 @@ export interface Evidence {
   quote: string;
 }
 
+/** What the watch says of a run: its verdict, the reasons and the lines behind them (docs/summaries.md). */
 export interface AgentSummary {
   instance_id: AgentId;
   instance_name: string;

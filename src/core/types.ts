@@ -6,6 +6,7 @@ import type { Attention, Unsettled } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin } from "./intent.ts";
 
+/** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =
   | "intended"
   | "launching"
@@ -18,6 +19,7 @@ export type Phase =
   | "lost"
   | "stuck";
 
+/** How a run ended; `lost` is an end that nobody saw. */
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
@@ -84,6 +86,7 @@ export interface Tokens {
   cache_write: number;
 }
 
+/** A file that belongs to an agent. */
 export interface TrackedFile {
   path: string;
   kind: FileKind;
@@ -93,6 +96,7 @@ export interface TrackedFile {
   sha256: string | null;
 }
 
+/** What became of one file in a stop, a cleanup, an archive or a restore. */
 export interface FileReport {
   path: string;
   action: FileAction;

@@ -117,7 +117,7 @@ describe("driverNamed", () => {
         return (error as { hint: string }).hint;
       }
     };
-    expect(hint("cluade")).toBe("Did you mean claude? There are claude, codex, gemini, opencode, command.");
+    expect(hint("cluade")).toBe(`Did you mean claude? There are ${DRIVERS.map(({ name }) => name).join(", ")}.`);
     expect(hint("constructor")).toMatch(/^There are claude/);
   });
 });

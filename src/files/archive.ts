@@ -13,6 +13,7 @@ import { type Context, catchUp, type RunName, withReader } from "../workspace/co
 import { cleanUp, restoreLogs } from "./cleanup.ts";
 import { isArchivable, isLog } from "./cleanup-plan.ts";
 
+/** What became of the files of a run that was packed or unpacked. */
 export interface Archived {
   agent: AgentId;
   run: number;

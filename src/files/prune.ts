@@ -19,6 +19,7 @@ import { type Choice, choicesOf, whyGone } from "./prune-plan.ts";
 import { mustStay, type Survey, survey } from "./survey.ts";
 import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
 
+/** Which agents go; the configuration's age and size, unless something is named. */
 export interface PruneOptions {
   olderMs?: number | undefined;
   overBytes?: number | undefined;
@@ -26,6 +27,7 @@ export interface PruneOptions {
   progress?: ((text: string) => void) | undefined;
 }
 
+/** What became of an agent or a task that is old enough to go. */
 export interface PruneRecord {
   /** Of the trash; null for what stays where it is. */
   id: string | null;

@@ -2,28 +2,22 @@
 import type { RouteStatus } from "../alert/state.ts";
 import { type AlertTest, alertStatus, checkAlerts, testAlert } from "../up/alerts.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import type { Context } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
-export class Alerting {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Alerting extends Room {
   /** Sends one message on a route, at once. */
   test(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
-    assertPerson(this.#context, "send alerts");
-    return testAlert(this.#context, route, options);
+    assertPerson(this.context, "send alerts");
+    return testAlert(this.context, route, options);
   }
 
   /** How each route fares. */
   status(): Promise<RouteStatus[]> {
-    return alertStatus(this.#context);
+    return alertStatus(this.context);
   }
 
   /** Throws BAD_CONFIG when `alerts` of the configuration cannot work. */
   check(): ReturnType<typeof checkAlerts> {
-    return checkAlerts(this.#context);
+    return checkAlerts(this.context);
   }
 }

@@ -8,37 +8,34 @@ import { type Archived, archive, restore } from "../files/archive.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "../files/prune.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import type { Context } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
-export class Files {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Files extends Room {
+  /** Compresses the log of a run that has ended; it is read, paged and searched as before. */
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
-    assertPerson(this.#context, "archive logs");
-    const agent = resolveId(this.#context, id);
-    await reconcile(this.#context, { of: [agent] });
-    return archive(this.#context, agent, options.run, options.progress);
+    assertPerson(this.context, "archive logs");
+    const agent = resolveId(this.context, id);
+    await reconcile(this.context, { of: [agent] });
+    return archive(this.context, agent, options.run, options.progress);
   }
 
+  /** Brings the plain log back, for an hour at least. */
   async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
-    assertPerson(this.#context, "restore logs");
-    const agent = resolveId(this.#context, id);
-    await reconcile(this.#context, { of: [agent] });
-    return await restore(this.#context, agent, options.run, options.progress);
+    assertPerson(this.context, "restore logs");
+    const agent = resolveId(this.context, id);
+    await reconcile(this.context, { of: [agent] });
+    return await restore(this.context, agent, options.run, options.progress);
   }
 
   /** Takes ended agents away, to the trash first. */
   prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
-    assertPerson(this.#context, "prune");
-    return prune(this.#context, options);
+    assertPerson(this.context, "prune");
+    return prune(this.context, options);
   }
 
+  /** Brings back what was pruned: all of it, or what the id names. */
   undoPrune(id?: string): Promise<PruneRecord[]> {
-    assertPerson(this.#context, "bring back what was pruned");
-    return undoPrune(this.#context, id);
+    assertPerson(this.context, "bring back what was pruned");
+    return undoPrune(this.context, id);
   }
 }

@@ -2,7 +2,6 @@
 import type { AgentId } from "../core/ids.ts";
 import { audit } from "../workspace/audit.ts";
 import { agentByCapability } from "../workspace/caller.ts";
-import type { Context } from "../workspace/context.ts";
 import {
   announcedServer,
   announceServer,
@@ -11,39 +10,34 @@ import {
   type ServerFact,
   withdrawServer,
 } from "../workspace/http-files.ts";
+import { Room } from "./room.ts";
 
-export class Http {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Http extends Room {
   /** Opens the HTTP door; made once. */
   token(): string {
-    return httpToken(this.#context);
+    return httpToken(this.context);
   }
 
   /** Tells others where a server of this workspace listens; the answer takes that back. From now on no write waits for long. */
   announce(url: string, lockMs: number): () => void {
-    this.#context.registries.hurry(lockMs);
-    announceServer(this.#context, url);
-    return () => withdrawServer(this.#context, url);
+    this.context.registries.hurry(lockMs);
+    announceServer(this.context, url);
+    return () => withdrawServer(this.context, url);
   }
 
   /** The server that began last, if it lives. */
   server(): ServerFact | undefined {
-    return announcedServer(this.#context);
+    return announcedServer(this.context);
   }
 
   /** A new link to the page of the server that runs; good once. */
   link(): Promise<string> {
-    return loginLink(this.#context);
+    return loginLink(this.context);
   }
 
   /** The agent whose capability this is. */
   agentOf(id: string, capability: string): AgentId | undefined {
-    return agentByCapability(this.#context, id, capability);
+    return agentByCapability(this.context, id, capability);
   }
 
   /** Tells the journal who changed what through a door. */
@@ -51,6 +45,6 @@ export class Http {
     event: { content: string; agent?: AgentId; data: Record<string, unknown> },
     type: "http.change" | "fleet.change" = "http.change",
   ): void {
-    audit(this.#context, [{ type, ...event }]);
+    audit(this.context, [{ type, ...event }]);
   }
 }

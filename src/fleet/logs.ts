@@ -16,7 +16,8 @@ import { type Page, type PageOptions, readPage, SharedLog } from "../stream/page
 import { type LogItem, type LogOptions, readLog, readRaw } from "../stream/read.ts";
 import { type SearchHit, type SearchOptions, searchLogs } from "../stream/search.ts";
 import { readTimeline, type Timeline } from "../stream/timeline.ts";
-import { type Context, withReader } from "../workspace/context.ts";
+import { withReader } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
 export interface Followed {
   agent: AgentId;
@@ -25,41 +26,36 @@ export interface Followed {
   share(run: number): SharedLog;
 }
 
-export class Logs {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Logs extends Room {
   /** What the agent printed, line by line. The line's bytes are valid until the next item is asked for. */
   read(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogItem> {
-    return readLog(this.#context, this.#logOf(id, options), options);
+    return readLog(this.context, this.#logOf(id, options), options);
   }
 
+  /** The same as records, which can be kept; empty lines give none. Nothing is masked. */
   async *records(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogRecord> {
     for await (const { record } of this.read(id, options)) if (record !== undefined) yield record;
   }
 
   /** What the agent said and did, as its driver reads the lines. */
   activities(id: string | undefined, options: LogOptions = {}, hide?: Maskers): AsyncGenerator<Activity> {
-    return activities(this.#context, resolveId(this.#context, id), options, hide);
+    return activities(this.context, resolveId(this.context, id), options, hide);
   }
 
   /** Exactly the bytes the agent printed. */
   bytes(id: string | undefined, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
-    return readRaw(this.#context, this.#logOf(id, options), options);
+    return readRaw(this.context, this.#logOf(id, options), options);
   }
 
   /** One window of a log. */
   page(id: string | undefined, options: PageOptions & Pick<LogOptions, "run" | "stderr">): Page {
-    return readPage(this.#context, this.#logOf(id, options), options, this.maskers());
+    return readPage(this.context, this.#logOf(id, options), options, this.maskers());
   }
 
   /** What happened in a run, and where in its log. */
   async timeline(id: string | undefined, run?: number): Promise<Timeline> {
     const of = this.#logOf(id, { run });
-    return await readTimeline(this.#context, of, locate(this.#context, of.agent).listed.agent.driver, this.maskers());
+    return await readTimeline(this.context, of, locate(this.context, of.agent).listed.agent.driver, this.maskers());
   }
 
   /** An agent's log for followers that hold their own places. */
@@ -67,36 +63,38 @@ export class Logs {
     const of = this.#logOf(id, options);
     const hide = this.maskers();
     const { agent, run, newest } = of;
-    return { agent, run, newest, share: (other) => new SharedLog(this.#context, { ...of, run: other }, hide) };
+    return { agent, run, newest, share: (other) => new SharedLog(this.context, { ...of, run: other }, hide) };
   }
 
   /** All logs of a task as one, by time. */
   ofTask(task: TaskId, options: LogOptions = {}): AsyncGenerator<LogItem> {
-    const listed = withReader(this.#context, (registry) => registry.list({ all: true, task }));
+    const listed = withReader(this.context, (registry) => registry.list({ all: true, task }));
     return mergeByTime(listed.map(({ agent }) => this.read(agent.id, options)));
   }
 
   /** What hides secrets in the text of this workspace's agents, wherever it is shown. */
   maskers(): Maskers {
-    return new Maskers(this.#context);
+    return new Maskers(this.context);
   }
 
+  /** Reads all of a log and says which lines are damaged, and whether its index is right. */
   async verify(
     id: string | undefined,
     options: { run?: number | undefined; progress?: Progress } = {},
   ): Promise<Verified> {
-    return await verifyLog(this.#context, this.#logOf(id, options), options.progress);
+    return await verifyLog(this.context, this.#logOf(id, options), options.progress);
   }
 
+  /** Lines that hold the text, in every log of the workspace or those that the options name, archived ones too. */
   search(
     text: string,
     options: Omit<SearchOptions, "agent"> & { agent?: string | undefined } = {},
   ): AsyncGenerator<SearchHit> {
-    const agent = options.agent === undefined ? undefined : resolveId(this.#context, options.agent);
-    return searchLogs(this.#context, text, { ...options, agent });
+    const agent = options.agent === undefined ? undefined : resolveId(this.context, options.agent);
+    return searchLogs(this.context, text, { ...options, agent });
   }
 
   #logOf(id: string | undefined, options: LogOptions): LogOf {
-    return logOf(this.#context, resolveId(this.#context, id), options);
+    return logOf(this.context, resolveId(this.context, id), options);
   }
 }

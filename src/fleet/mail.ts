@@ -15,46 +15,42 @@ import {
 import { reconcile } from "../run/reconcile.ts";
 import { delivered, type WaitOptions } from "../run/wait.ts";
 import { Streams } from "../stream/streams.ts";
-import type { Context } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
+import { Room } from "./room.ts";
 
-export class Mail {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Mail extends Room {
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
   async send(id: string | undefined, text: string): Promise<Message> {
-    const agent = resolveId(this.#context, id);
-    await reconcile(this.#context, { of: [agent] });
-    const { driver } = locate(this.#context, agent).listed.agent;
-    return sendMessage(this.#context, agent, text, await findDriver(this.#context, driver));
+    const agent = resolveId(this.context, id);
+    await reconcile(this.context, { of: [agent] });
+    const { driver } = locate(this.context, agent).listed.agent;
+    return sendMessage(this.context, agent, text, await findDriver(this.context, driver));
   }
 
   /** Until the message is consumed or has failed, no run can take it up any more, or the time is up. */
   delivered(message: Message, options: Omit<WaitOptions, "any"> = {}): Promise<Message> {
-    return delivered(this.#context, message, options);
+    return delivered(this.context, message, options);
   }
 
+  /** What was sent to an agent, and what became of each. */
   async list(id?: string): Promise<Message[]> {
-    return await messagesOf(this.#context, resolveId(this.#context, id), new Streams(this.#context));
+    return await messagesOf(this.context, resolveId(this.context, id), new Streams(this.context));
   }
 
   /** An interactive agent reads what was sent so far, and then the end of its input. */
   async close(id: string | undefined): Promise<AgentId> {
-    const agent = resolveId(this.#context, id);
-    await reconcile(this.#context, { of: [agent] });
-    closeInput(this.#context, agent);
+    const agent = resolveId(this.context, id);
+    await reconcile(this.context, { of: [agent] });
+    closeInput(this.context, agent);
     return agent;
   }
 
   /** What the agent does now, in its own words; answers with what its peers said lately. */
   progress(id: string | undefined, status: string, message: string, percent?: number): ProgressReport & Peers {
-    return reportProgress(this.#context, resolveId(this.#context, id), status, message, percent ?? null);
+    return reportProgress(this.context, resolveId(this.context, id), status, message, percent ?? null);
   }
 
+  /** What the agent found; answers with what its peers said lately. */
   finding(
     id: string | undefined,
     type: string,
@@ -62,11 +58,11 @@ export class Mail {
     message: string,
     data?: unknown,
   ): FindingReport & Peers {
-    return reportFinding(this.#context, resolveId(this.#context, id), type, severity, message, data);
+    return reportFinding(this.context, resolveId(this.context, id), type, severity, message, data);
   }
 
   /** What the agents of a task reported lately, newest first. */
   reports(task: TaskId, most: number): Reports {
-    return recentReports(this.#context, task, most);
+    return recentReports(this.context, task, most);
   }
 }

@@ -13,6 +13,7 @@ import { AllOrigins } from "../sync/all-origins.ts";
 import { maskOutgoing } from "../up/sync.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "../workspace/context.ts";
 
+/** Which workspace, and how; without any, the one of this folder or the nearest above it. */
 export interface OpenOptions {
   /** The workspace folder, or the project folder that holds it. Default: MIDWATCH_WORKSPACE, else the nearest upward. */
   workspace?: string | undefined;

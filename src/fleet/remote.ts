@@ -3,35 +3,29 @@ import type { SyncStatus } from "../sync/state.ts";
 import { statusOf, sync, watchSync } from "../up/sync.ts";
 import { initSync } from "../up/sync-init.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import type { Context } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
-export class Remote {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Remote extends Room {
   /** Exchanges events with the remote, once; retries and faults are in the status. */
   async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
-    assertPerson(this.#context, "sync the journal");
-    return await sync(this.#context, { tell: () => undefined, ...options });
+    assertPerson(this.context, "sync the journal");
+    return await sync(this.context, { tell: () => undefined, ...options });
   }
 
   /** Again and again; told whenever something has changed. */
   async *watch(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
-    assertPerson(this.#context, "sync the journal");
-    yield* watchSync(this.#context, options);
+    assertPerson(this.context, "sync the journal");
+    yield* watchSync(this.context, options);
   }
 
   /** Undefined when this workspace was never synced. */
   status(): Promise<SyncStatus | undefined> {
-    return statusOf(this.#context);
+    return statusOf(this.context);
   }
 
   /** Sets up what sync needs: a repository, a remote, the base files. */
   async init(tell: (text: string) => void): Promise<void> {
-    assertPerson(this.#context, "set up sync");
-    await initSync(this.#context, tell);
+    assertPerson(this.context, "set up sync");
+    await initSync(this.context, tell);
   }
 }

@@ -19,102 +19,103 @@ import { putTask, start, type TaskOptions, taskFact } from "../run/start.ts";
 import { type StopOptions, stop } from "../run/stop.ts";
 import { type WaitOptions, wait } from "../run/wait.ts";
 import { assertAbove, assertPerson } from "../workspace/caller.ts";
-import { type Context, withReader } from "../workspace/context.ts";
+import { withReader } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "../worktree/worktree-diff.ts";
+import { Room } from "./room.ts";
 
-export class Runs {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class Runs extends Room {
+  /** Starts an agent; returns when it runs, or waits for its turn (`queue`). */
   async start(options: StartOptions): Promise<RunRecord> {
-    const driver = await findDriver(this.#context, options.driver ?? "command");
-    const started = await start(this.#context, driver, options).catch(async (error: unknown) => {
+    const driver = await findDriver(this.context, options.driver ?? "command");
+    const started = await start(this.context, driver, options).catch(async (error: unknown) => {
       if (!(error instanceof MidwatchError && error.code === "REFUSED_LIMIT" && error.retryable)) throw error;
-      await reconcile(this.#context); // Those that ended while nobody looked were counted as live.
-      return await start(this.#context, driver, options);
+      await reconcile(this.context); // Those that ended while nobody looked were counted as live.
+      return await start(this.context, driver, options);
     });
     return runRecord(started, started.task);
   }
 
+  /** Starts an agent that has ended once more, as its next run. */
   async restart(id: string | undefined, options: RestartOptions = {}): Promise<RunRecord> {
-    assertPerson(this.#context, "restart agents");
-    const agent = resolveId(this.#context, id);
-    await reconcile(this.#context, { of: [agent] });
-    const launched = await restart(this.#context, agent, options);
-    return runRecord(launched, locate(this.#context, agent).listed.agent.task);
+    assertPerson(this.context, "restart agents");
+    const agent = resolveId(this.context, id);
+    await reconcile(this.context, { of: [agent] });
+    const launched = await restart(this.context, agent, options);
+    return runRecord(launched, locate(this.context, agent).listed.agent.task);
   }
 
+  /** Ends every process of the agents and reports what ended, what is left and what proves it. One that has ended is no error. */
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
-    const agents = [...new Set(ids.map((id) => resolveId(this.#context, id)))];
-    assertAbove(this.#context, agents, "stop");
-    return stop(this.#context, agents, options);
+    const agents = [...new Set(ids.map((id) => resolveId(this.context, id)))];
+    assertAbove(this.context, agents, "stop");
+    return stop(this.context, agents, options);
   }
 
   /** Until all (or one) of the agents have ended. What has not when the time is up is returned as it is. */
   async wait(ids: readonly (string | undefined)[], options: WaitOptions = {}): Promise<ShowRecord[]> {
-    const agents = ids.map((id) => resolveId(this.#context, id));
-    return await wait(this.#context, agents, options);
+    const agents = ids.map((id) => resolveId(this.context, id));
+    return await wait(this.context, agents, options);
   }
 
   /** Newest first: those that live or ended within a day, or all. */
   list(options: ListOptions = {}): Promise<ListRecord[]> {
-    return list(this.#context, options);
+    return list(this.context, options);
   }
 
+  /** Everything about an agent: its runs, files, children and worktree. */
   async show(id?: string): Promise<ShowRecord> {
-    const agent = resolveId(this.#context, id);
-    const observed = await reconcile(this.#context, { of: [agent] });
-    return await show(this.#context, agent, observed);
+    const agent = resolveId(this.context, id);
+    const observed = await reconcile(this.context, { of: [agent] });
+    return await show(this.context, agent, observed);
   }
 
   /** The whole id of an agent; throws when the text names none, or several. */
   resolve(id: string | undefined): AgentId {
-    return resolveId(this.#context, id);
+    return resolveId(this.context, id);
   }
 
   /** Agents whose id begins so, for a shell that completes. Looks only; nothing is brought up to date. */
   ids(prefix: string, most: number): AgentId[] {
-    return withReader(this.#context, (registry) => registry.findByPrefix(prefix, most));
+    return withReader(this.context, (registry) => registry.findByPrefix(prefix, most));
   }
 
   /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
   reap(options: ReapOptions = {}): Promise<ReapRecord[]> {
-    if (options.lost) assertPerson(this.#context, "end lost runs");
-    return reap(this.#context, options);
+    if (options.lost) assertPerson(this.context, "end lost runs");
+    return reap(this.context, options);
   }
 
   /** The steps of cleanups that failed and wait for `reap`. */
   failures(): FailureRecord[] {
-    return failures(this.#context);
+    return failures(this.context);
   }
 
   /** A tmux window on an agent in this terminal; returns when it is left, which the signal does too. The agent has no part in it. */
   attach(id: string | undefined, signal?: AbortSignal): Promise<Window> {
-    return openWindow(this.#context.layout.root, resolveId(this.#context, id), this.#context.env, signal);
+    return openWindow(this.context.layout.root, resolveId(this.context, id), this.context.env, signal);
   }
 
   /** Where an agent works; undefined when there is no such agent. */
   folderOf(agent: AgentId): string | undefined {
-    return locate(this.#context, agent).facts.intent?.cwd;
+    return locate(this.context, agent).facts.intent?.cwd;
   }
 
   /** What an agent changed in its worktree, against the commit it began with. */
   diff(id: string | undefined, options: DiffOptions = {}): Promise<WorktreeDiff> {
-    return diffWorktree(this.#context, resolveId(this.#context, id), options);
+    return diffWorktree(this.context, resolveId(this.context, id), options);
   }
 
+  /** A goal that agents can be started for (`task` of their options). */
   makeTask(description: string, options: TaskOptions = {}): TaskFact {
-    assertPerson(this.#context, "make tasks");
+    assertPerson(this.context, "make tasks");
     const fact = taskFact(newTaskId(), description, Date.now(), options);
-    putTask(this.#context, fact);
+    putTask(this.context, fact);
     return fact;
   }
 
+  /** Every task of the workspace. */
   tasks(): TaskFact[] {
-    return withReader(this.#context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
+    return withReader(this.context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
   }
 }

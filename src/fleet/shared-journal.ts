@@ -19,77 +19,71 @@ import {
   watchSnapshot,
 } from "../messages/journal.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import type { Context } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
-export class SharedJournal {
-  readonly #context: Context;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
+export class SharedJournal extends Room {
   /** Appends an event; durable when it resolves. */
   append(input: NewEvent): Promise<JournalEvent> {
-    return logEvent(this.#context, input);
+    return logEvent(this.context, input);
   }
 
   /** The journal from a cursor on; "end" is what comes from now on. The cursor behind each event leads to the next. */
   async *from(cursor: Cursor | "end" | undefined, signal: AbortSignal): AsyncGenerator<Stored> {
-    const { journal } = this.#context;
+    const { journal } = this.context;
     const after = cursor === "end" ? await journal.tail(0) : cursor;
     for await (const item of journal.read({ after, follow: true, signal })) if (!("bad" in item)) yield item;
   }
 
   /** The journal, in its order, as it was read: each event with its place. */
   events(options: EventsOptions = {}): AsyncGenerator<Stored> {
-    return readEvents(this.#context, options);
+    return readEvents(this.context, options);
   }
 
   /** Brings communication.md and archive.md up to date. */
   snapshot(options: { rebuild?: boolean | undefined } = {}): Promise<SnapshotReport> {
-    return snapshot(this.#context, options);
+    return snapshot(this.context, options);
   }
 
   /** For a loop: each call brings them up to date when the journal has changed; one that cannot is done by the next. */
   snapshotRounds(): () => Promise<void> {
-    return snapshotRounds(this.#context);
+    return snapshotRounds(this.context);
   }
 
   /** Again and again, whenever the journal has changed. */
   watchSnapshot(signal: AbortSignal): AsyncGenerator<SnapshotReport> {
-    return watchSnapshot(this.#context, signal);
+    return watchSnapshot(this.context, signal);
   }
 
   /** Puts the shell scripts of the journal into the project; gives their paths. */
   initScripts(): string[] {
-    assertPerson(this.#context, "put scripts into the project");
-    return initScripts(this.#context);
+    assertPerson(this.context, "put scripts into the project");
+    return initScripts(this.context);
   }
 
   /** The last interaction that an agent handled, null when there is none; with `interaction`, sets it. */
   checkpoint(agent: string, interaction?: number): CheckpointRecord {
-    return checkpoint(this.#context, parseAgentId(agent), interaction);
+    return checkpoint(this.context, parseAgentId(agent), interaction);
   }
 
   /** Hands the events to an agent, each at least once and in order, from behind its checkpoint. */
   consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
-    const { engine, layout: paths } = this.#context;
+    const { engine, layout: paths } = this.context;
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
   }
 
   /** Who leads, as one look can tell. */
   leader(): Promise<Leadership> {
-    return leadership(this.#context.engine);
+    return leadership(this.context.engine);
   }
 
   /** Again whenever it changes. */
   watchLeader(signal: AbortSignal): AsyncGenerator<Leadership> {
-    return watchLeadership(this.#context.engine, signal);
+    return watchLeadership(this.context.engine, signal);
   }
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */
   resume(): Promise<string[]> {
-    assertPerson(this.#context, "end a pause");
-    return resumeAll(this.#context.engine);
+    assertPerson(this.context, "end a pause");
+    return resumeAll(this.context.engine);
   }
 }

@@ -11,43 +11,39 @@ import { answerFleet, hostName, type JoinCall } from "../up/join.ts";
 import { Loop } from "../up/loop.ts";
 import { Metrics } from "../up/metrics.ts";
 import { withSync } from "../up/sync.ts";
-import type { Context } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
-export class Up {
-  readonly #context: Context;
+export class Up extends Room {
   #metrics: Metrics | undefined;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
 
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */
   keep(options: HouseOptions): AsyncGenerator<HouseRecord> {
-    return keepHouse(this.#context, options);
+    return keepHouse(this.context, options);
   }
 
   /** One round of `midwatch up`. */
   loop(options: { lingerMs?: number } = {}): Loop {
-    return new Loop(this.#context, options);
+    return new Loop(this.context, options);
   }
 
   /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
   metrics(): Promise<string> {
-    this.#metrics ??= new Metrics(this.#context);
+    this.#metrics ??= new Metrics(this.context);
     return this.#metrics.text();
   }
 
   /** What this workspace is called in its fleet. */
   hostName(): string {
-    return hostName(this.#context);
+    return hostName(this.context);
   }
 
   /** Answers what other hosts of the fleet ask of this one, until the signal. */
   answerFleet(call: JoinCall, handle: (question: Question) => Promise<unknown>): Promise<void> {
-    return answerFleet(this.#context, call, handle);
+    return answerFleet(this.context, call, handle);
   }
 
+  /** Who is alive, who leads, what failed lately, how sync and alerts fare. */
   async health(): Promise<HealthRecord & { sync: SyncStatus | null; alerts: AlertHealth }> {
-    return await withSync(this.#context, await healthOf(this.#context));
+    return await withSync(this.context, await healthOf(this.context));
   }
 }

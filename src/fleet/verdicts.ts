@@ -15,24 +15,20 @@ import { HeldFiles } from "../watch/held-files.ts";
 import { latestSummaries, type Positions, positions, readFile } from "../watch/summaries.ts";
 import { Watch } from "../watch/watch.ts";
 import { watchRounds } from "../watch/watch-rounds.ts";
-import { type Context, withReader } from "../workspace/context.ts";
+import { withReader } from "../workspace/context.ts";
+import { Room } from "./room.ts";
 
-export class Verdicts {
-  readonly #context: Context;
+export class Verdicts extends Room {
   readonly #files = new HeldFiles();
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
 
   /** The watch, to be asked for rounds: a look at every live agent, and at those that have just ended. */
   rounds(): Watch {
-    return new Watch(this.#context);
+    return new Watch(this.context);
   }
 
   /** Again and again: each time the summaries that are new. `tell` hears why no model is asked, where one is configured. */
   async *follow(signal: AbortSignal, tell: (text: string) => void = () => undefined): AsyncGenerator<AgentSummary> {
-    using rounds = watchRounds(this.#context, tell);
+    using rounds = watchRounds(this.context, tell);
     while (!signal.aborted) {
       yield* await rounds.next();
       await rounds.wait(signal);
@@ -41,40 +37,40 @@ export class Verdicts {
 
   /** What the watch says of one agent now. */
   async of(id?: string): Promise<AgentSummary> {
-    const agent = resolveId(this.#context, id);
-    const [found] = await latestSummaries(this.#context, new Set([agent]));
+    const agent = resolveId(this.context, id);
+    const [found] = await latestSummaries(this.context, new Set([agent]));
     return found as AgentSummary;
   }
 
   /** Of every agent that lives or ended within a day. */
   all(): Promise<AgentSummary[]> {
-    return latestSummaries(this.#context);
+    return latestSummaries(this.context);
   }
 
   /** What the watch has stored of a run, without a look at it. */
   stored(agent: AgentId, run: number): AgentSummary | undefined {
-    const row = withReader(this.#context, ({ watched }) => watched.summary(agent, run));
+    const row = withReader(this.context, ({ watched }) => watched.summary(agent, run));
     return row?.data as unknown as AgentSummary | undefined;
   }
 
   /** Places in logs, this workspace's and others. */
   get positions(): Positions {
-    return positions(this.#context);
+    return positions(this.context);
   }
 
   /** New whole lines of any file; the place is kept under a name when `commit` is called. */
   readFile(reader: string, path: string): Batch & { commit(): void } {
-    return readFile(this.#context, this.#files, parseAgentId(reader), resolve(path));
+    return readFile(this.context, this.#files, parseAgentId(reader), resolve(path));
   }
 
   /** Tokens and money of runs since then, also of those that were killed or lost. */
   cost(options: { since?: number | undefined; by?: CostBy | undefined } = {}): Promise<CostRecord[]> {
-    return costOf(this.#context, options.since ?? 0, options.by ?? "task");
+    return costOf(this.context, options.since ?? 0, options.by ?? "task");
   }
 
   /** Who needs a person now; looks at the logs of all that live. `onLeft` as in a list. */
   needs(onLeft?: (count: number) => void): Promise<Needs> {
-    return needs(this.#context, onLeft);
+    return needs(this.context, onLeft);
   }
 
   /** Lets go of the files that are held open. */

@@ -59,9 +59,13 @@ export function openFleet(config: Config, folder: string, workspace?: Workspace)
   return FleetLink.open(hubSettings(config, folder, name), config.nats_fleet, name);
 }
 
+/** One workspace: rooms, each for one kind of work, over the same files. Others may have it open at the same time. */
 export class Workspace {
+  /** The folder `.agent-workspace`. */
   readonly root: string;
+  /** The configuration as it is in force: sizes in bytes, durations in milliseconds. */
   readonly config: Config;
+  /** The first choice could not be written, so that this is `fallbackDir`. */
   readonly usedFallback: boolean;
   /** Agents: start, stop with proof, restart, wait, list, show. */
   readonly runs: Runs;
@@ -127,6 +131,7 @@ export class Workspace {
     return { tasks: contents.tasks.length, agents: contents.agents.length, runs: contents.runs.length };
   }
 
+  /** Lets go of files. Agents go on: nothing of theirs hangs on who opened the workspace. */
   close(): void {
     this.verdicts.close();
     if (this.#borrowed) return;

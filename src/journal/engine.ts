@@ -52,12 +52,15 @@ export interface EventLog {
   tail(lines: number): Promise<Cursor | undefined>;
   /** Whether reading can go on there, in order. Not when the journal became shorter or another one; `read` then begins anew. */
   holds(cursor: Cursor): Promise<boolean>;
+  /** Whether what it acknowledges is safe, and what is wrong. */
   health(): Promise<EngineHealth>;
+  /** Lets go of files and connections. */
   close(): Promise<void>;
 }
 
 /** Small values that change, each with a revision. */
 export interface Registers {
+  /** Undefined when there is none. */
   get<T>(key: string): Promise<Register<T> | undefined>;
   /** Compare and set; `rev` is what was read, 0 for a new one. Undefined when somebody else was faster. */
   set(key: string, value: unknown, rev: number): Promise<number | undefined>;
@@ -65,4 +68,5 @@ export interface Registers {
   keys(prefix: string): Promise<string[]>;
 }
 
+/** A journal with its registers, wherever it is kept. */
 export interface Engine extends EventLog, Registers {}

@@ -8,6 +8,7 @@ import { quote, uuidv7 } from "../core/ids.ts";
 import { maskText, maskValue } from "../core/mask.ts";
 import { iso, parseRfc3339 } from "../core/time.ts";
 
+/** One event of the journal: a line of events.log. */
 export interface JournalEvent {
   v: 1;
   /** UUIDv7 of the writer; derived from the place for lines of plain shells. */

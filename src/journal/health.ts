@@ -19,6 +19,7 @@ const ERRORS_KEPT = 20;
 const ELECTIONS_KEPT = 5;
 const ACTORS_KEPT = 200;
 
+/** Who is alive, who leads, what failed lately and how much room is left. */
 export interface HealthRecord {
   /** `failed`: somebody is paused, or the disk is below `disk_refuse`; `warning`: silent processes, errors in the last hour, little room. */
   state: "ok" | "warning" | "failed";

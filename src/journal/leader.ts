@@ -20,6 +20,7 @@ const LOOK_MAX_MS = 250;
 /** Who leads only has to renew in time. */
 const LEADER_LOOK_MAX_MS = 1000;
 
+/** How a process wants to lead. */
 export interface LeaderOptions {
   ttlMs: number;
   /** What this process is, such as `up`; the beginning of its name. */
@@ -32,7 +33,9 @@ export interface LeaderOptions {
   onStep?: ((step: LeaseStep) => void) | undefined;
 }
 
+/** Wants to lead on an engine, from now until it is closed: one of all who want to does, and another follows it. */
 export class Leader {
+  /** Under which others see it: its kind, its pid and some digits. */
   readonly name: string;
   /** For the work of this process: one that cannot be written pauses it, as it pauses the looks. */
   readonly pause: Pause;
@@ -133,6 +136,7 @@ export class Leader {
   }
 }
 
+/** Who leads a workspace or a fleet, as one look tells. */
 export interface Leadership {
   role: string;
   /** `held`; `overdue`: not renewed for its time, somebody will follow; `gone`: its process is; `resigned`; `none` ever led. */

@@ -39,6 +39,8 @@ export interface Rule {
   alert: number;
   /** The value cannot become greater: a threshold above it would switch the rule off without saying so. */
   most?: number;
+  /** What a person can do about it. */
+  action: string;
   source: string;
   precision: { watch: number; alert: number };
 }
@@ -48,8 +50,10 @@ type RuleVerdict = Pick<Rule, "verdict" | "watched">;
 /** A look closer does not yet say anything else of the agent. */
 const STUCK: RuleVerdict = { verdict: "blocked", watched: "on_track" };
 const SILENT: RuleVerdict = { verdict: "blocked", watched: "unknown" };
-/** Facts of the run itself, not told from behaviour. */
-const FACT = { watch: 0.95, alert: 0.95 };
+/** Not told from behaviour. */
+const KNOWN = { watch: 0.95, alert: 0.95 };
+/** A fact of the run itself, which is so or is not. */
+const FACT = { ...SILENT, watch: 1, alert: 1, most: 1, precision: KNOWN };
 /** No set of labelled runs shows these: assumed, and to be replaced by what the field tells. */
 const ASSUMED = { watch: 0.5, alert: 0.9 };
 
@@ -57,12 +61,9 @@ const ASSUMED = { watch: 0.5, alert: 0.9 };
 export const RULES: Readonly<Record<RuleName, Rule>> = {
   never_started: {
     about: "the run could not be started",
-    ...SILENT,
-    watch: 1,
-    alert: 1,
-    most: 1,
+    ...FACT,
+    action: "Look at why it could not be started, then restart it.",
     source: "a fact of the run; 162 of 332 terminal-bench runs had no step",
-    precision: FACT,
   },
   trouble: {
     about:
@@ -70,40 +71,37 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...SILENT,
     watch: 1,
     alert: 3,
+    action: "Look at the trouble with its model; wait for the reset, or give it another key or model.",
     source: "no healthy run of 500 showed three in a row",
     precision: ASSUMED,
   },
   failed: {
     about: "the run ended and is not completed",
-    ...SILENT,
-    watch: 1,
-    alert: 1,
-    most: 1,
+    ...FACT,
+    action: "Read the end of its log, then restart it.",
     source: "exit and result together; 95 % of crashed trials failed",
-    precision: FACT,
   },
   held: {
     about: "the run is held, or its process is stopped",
-    ...SILENT,
-    watch: 1,
-    alert: 1,
-    most: 1,
+    ...FACT,
+    action: "Free what it is held for; it goes on by itself.",
     source: "a fact of the run",
-    precision: FACT,
   },
   permission_wait: {
     about: "seconds since it asked for a permission that nobody gave",
     ...SILENT,
     watch: 5,
     alert: 20,
+    action: "Nobody will answer: stop it and give it more permission.",
     source: "nobody answers a headless run by itself",
-    precision: FACT,
+    precision: KNOWN,
   },
   no_first_output: {
     about: "seconds since the start without a line",
     ...SILENT,
     watch: 20,
     alert: 150,
+    action: "Look at it; if it stays silent, stop and restart it.",
     source: "CLIs announce themselves within seconds; the longest healthy wait of 3,293 was 138 s",
     precision: ASSUMED,
   },
@@ -112,6 +110,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...SILENT,
     watch: 150,
     alert: 180,
+    action: "It may recover; if it stays silent, stop it and restart it with --resume.",
     source: "healthy waits: p99.9 115 s, longest 138 s of 3,293",
     precision: ASSUMED,
   },
@@ -120,6 +119,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...SILENT,
     watch: 600,
     alert: 1800,
+    action: "Look at the tool that it waits for.",
     source: "SWE-agent gives all of a run's tools 1800 s",
     precision: ASSUMED,
   },
@@ -128,6 +128,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 2,
     alert: 3,
+    action: "Give it more permission, or another task.",
     source: "cline and Roo: 3 mistakes",
     precision: ASSUMED,
   },
@@ -137,6 +138,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 3,
     alert: 4,
     most: 48,
+    action: "Look at the repeated call; tell it what is wrong, or stop it.",
     source: "OpenHands 4, opencode 3, cline 3 and 5",
     precision: { watch: 0.9, alert: 0.96 },
   },
@@ -146,6 +148,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 2,
     alert: 3,
     most: 24,
+    action: "Look at the calls that it goes round in; tell it what is wrong, or stop it.",
     source: "OpenHands 3 rounds of 2, gemini-cli 5 rounds of up to 5; tuned",
     precision: { watch: 0.92, alert: 0.98 },
   },
@@ -155,6 +158,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 3,
     alert: 4,
     most: 48,
+    action: "Look at the repeated call; tell it what is wrong, or stop it.",
     source: "qwen-code 6 duplicates anywhere; tuned",
     precision: { watch: 0.96, alert: 0.98 },
   },
@@ -164,6 +168,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 3,
     alert: 4,
     most: 48,
+    action: "Look at the failing call; tell it what is wrong, or stop it.",
     source: "OpenHands 3; tuned",
     precision: { watch: 0.91, alert: 0.97 },
   },
@@ -173,6 +178,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 5,
     alert: 6,
     most: 12,
+    action: "Look at the error that comes again; tell it how to get past it.",
     source: "tuned",
     precision: { watch: 0.82, alert: 0.95 },
   },
@@ -181,6 +187,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 5,
     alert: 6,
+    action: "Look at the last errors; tell it how to get past them.",
     source: "cline 6, Roo 3; tuned",
     precision: { watch: 0.86, alert: 0.89 },
   },
@@ -190,6 +197,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 10,
     alert: 11,
     most: 20,
+    action: "Look at the last errors; tell it how to get past them.",
     source: "more than half; tuned",
     precision: { watch: 0.88, alert: 0.94 },
   },
@@ -198,6 +206,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 5,
     alert: 7,
+    action: "Nothing new comes out: ask it what it waits for, or stop it.",
     source: "tuned",
     precision: { watch: 0.94, alert: 0.98 },
   },
@@ -206,6 +215,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     ...STUCK,
     watch: 6,
     alert: 10,
+    action: "It repeats itself: stop it.",
     source: "gemini-cli: 10 chunks",
     precision: ASSUMED,
   },
@@ -215,6 +225,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watched: "drifting",
     watch: 3,
     alert: 6,
+    action: "Compare what it does with its task; remind it of the task.",
     source: "spliced runs; tuned",
     precision: { watch: 0.9, alert: 0.95 },
   },
@@ -225,6 +236,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watch: 1,
     alert: Infinity,
     most: 1,
+    action: "Check its work: it says that it is done and used no tool with success.",
     source: "78 % of 980 Claude Code trials without a tool call failed",
     precision: { watch: 0.78, alert: 0.78 },
   },
@@ -234,6 +246,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     watched: "on_track",
     watch: 2000,
     alert: Infinity,
+    action: "Look at what it prints: it floods its log.",
     source: "20 agents print 50 lines a second each",
     precision: ASSUMED,
   },

@@ -1,7 +1,7 @@
-/** A line of a log as a record (docs/formats.md): JSON where it is JSON, text where it is UTF-8, base64 otherwise. Nothing throws. */
 import type { Line } from "./lines.ts";
 import { isBlank } from "./scanner.ts";
 
+/** A line of a log as a record (docs/formats.md): JSON where it is JSON, text where it is UTF-8, base64 otherwise. Nothing throws. */
 export interface LogRecord {
   /** Counts lines from 1, empty ones too; null in a large file without an index, where nobody has counted. */
   seq: number | null;

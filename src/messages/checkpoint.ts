@@ -3,6 +3,7 @@ import { checkpointFile } from "../journal/checkpoint.ts";
 import { assertSelf } from "../workspace/caller.ts";
 import type { Context } from "../workspace/context.ts";
 
+/** How far an agent has come with the events of the journal. */
 export interface CheckpointRecord {
   agent: AgentId;
   /** The last interaction that was handled. */

@@ -1,4 +1,3 @@
-/** The engine of many machines: events and registers on NATS JetStream. The connection is made with the first call. */
 import type { BadLine, Cursor, Engine, EngineHealth, ReadOptions, Register, Stored } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import { Hub, type HubSettings } from "./hub.ts";
@@ -6,6 +5,7 @@ import { NatsLog } from "./log.ts";
 import { fleetNames } from "./names.ts";
 import { NatsRegisters } from "./registers.ts";
 
+/** Which hub, which fleet on it, and in whose name. */
 export interface NatsEngineOptions extends HubSettings {
   fleet: string;
   /** Under whose name events go out: that of the host. */
@@ -18,6 +18,7 @@ interface Opened {
   registers: NatsRegisters;
 }
 
+/** The engine of many machines: events and registers on NATS JetStream. The connection is made with the first call. */
 export class NatsEngine implements Engine {
   readonly #options: NatsEngineOptions;
   #opened: Promise<Opened> | undefined;

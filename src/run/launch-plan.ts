@@ -14,6 +14,7 @@ import type { KeeperAnswer, Order } from "../process/keeper.ts";
 import type { AgentRow } from "../registry/registry.ts";
 import type { Repository, WorktreePlan } from "../worktree/worktree.ts";
 
+/** What to start, and how; `argv`, or a `driver` with a `prompt`, is enough. */
 export interface StartOptions {
   /** The command, for the driver `command`. */
   argv?: readonly string[] | undefined;

@@ -27,6 +27,7 @@ export interface ReapOptions {
 type Todo = "listed" | "stop" | "settle" | "clean" | "retry" | "archive";
 type Done = "listed" | "stopped" | "settled" | "cleaned" | "deleted" | "archived" | "failed";
 
+/** One thing that nobody had finished, and what was done about it. */
 export interface ReapRecord {
   agent: AgentId;
   run: number;

@@ -1,8 +1,8 @@
-/** What `run` and `restart` answer. */
 import type { AgentId } from "../core/ids.ts";
 import type { Guarantee, Phase } from "../core/types.ts";
 import { type Launched, launchFailed } from "./launch.ts";
 
+/** What `run` and `restart` answer: a run that has just begun. */
 export interface RunRecord {
   agent: AgentId;
   task: string;

@@ -29,6 +29,7 @@ import { isForgotten } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
 import { endingOf, failureEvents, lastStep, nextStep, type Tried, type Urged, whoElse, whoFirst } from "./stop-plan.ts";
 
+/** How to stop; nothing has to be named. */
 export interface StopOptions {
   graceMs?: number | undefined;
   reason?: string | undefined;

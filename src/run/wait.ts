@@ -14,6 +14,7 @@ import { show } from "./list.ts";
 import { startWaiting } from "./queue.ts";
 import { reconcile } from "./reconcile.ts";
 
+/** How long to wait, and for whom. */
 export interface WaitOptions {
   any?: boolean | undefined;
   timeoutMs?: number | undefined;

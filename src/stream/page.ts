@@ -19,6 +19,7 @@ export interface PageOptions {
   limit: number;
 }
 
+/** A window of a log, and where the next begins. */
 export interface Page {
   agent: AgentId;
   run: number;

@@ -10,6 +10,7 @@ import { type FollowOptions, looks } from "./follow.ts";
 import type { LogOf } from "./log-of.ts";
 import { RunLog } from "./run-log.ts";
 
+/** Which lines of a log: all of them, unless something is named. */
 export interface LogOptions {
   /** The last N lines; all when undefined. */
   lines?: number | undefined;

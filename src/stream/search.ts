@@ -25,6 +25,7 @@ export interface SearchOptions {
   onStart?: ((logs: number, bytes: number) => void) | undefined;
 }
 
+/** A line that holds the text. */
 export interface SearchHit extends Hit {
   agent: AgentId;
   run: number;

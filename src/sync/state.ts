@@ -34,6 +34,7 @@ export interface SyncState {
   credentials: string;
 }
 
+/** How the exchange with the remote fares. */
 export interface SyncStatus extends Omit<SyncState, "v" | "credentials"> {
   /** What a person can do. */
   hint: string | null;

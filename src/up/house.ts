@@ -18,6 +18,7 @@ const ROUND_MS = 1000;
 const QUIET_ROUND_MS = 3000;
 const KEEP_HEALTH_ROUNDS = 30;
 
+/** How to keep house. */
 export interface HouseOptions {
   signal: AbortSignal;
   /** One round and no leading, unless somebody else leads and so does them. */
@@ -28,6 +29,7 @@ export interface HouseOptions {
   terminal?: boolean;
 }
 
+/** What a round did. */
 export interface HouseRecord extends Round {
   /** The term in which this process leads; null while it stands by. */
   term: number | null;

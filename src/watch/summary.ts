@@ -14,7 +14,6 @@ import type { Outcome } from "../core/types.ts";
 import type { Activity, StreamResult } from "../drivers/index.ts";
 import { placeId } from "../journal/event.ts";
 import type { Facts, Judgement, Reason } from "../judge/judge.ts";
-import type { RuleName } from "../judge/rules.ts";
 import { RULES } from "../judge/rules.ts";
 import type { LineRange } from "../judge/steps.ts";
 import type { StreamPlace } from "../stream/stream-state.ts";
@@ -181,34 +180,10 @@ function endWords(outcome: Outcome, why: string | null): string {
   return outcome === "limit" ? why : `${word[outcome]}: ${why}`;
 }
 
-const ACTIONS: Readonly<Record<RuleName, string>> = {
-  never_started: "Look at why it could not be started, then restart it.",
-  trouble: "Look at the trouble with its model; wait for the reset, or give it another key or model.",
-  failed: "Read the end of its log, then restart it.",
-  held: "Free what it is held for; it goes on by itself.",
-  no_first_output: "Look at it; if it stays silent, stop and restart it.",
-  model_silent: "It may recover; if it stays silent, stop it and restart it with --resume.",
-  tool_silent: "Look at the tool that it waits for.",
-  permission_wait: "Nobody will answer: stop it and give it more permission.",
-  denied: "Give it more permission, or another task.",
-  repeat: "Look at the repeated call; tell it what is wrong, or stop it.",
-  cycle: "Look at the calls that it goes round in; tell it what is wrong, or stop it.",
-  again: "Look at the repeated call; tell it what is wrong, or stop it.",
-  retry: "Look at the failing call; tell it what is wrong, or stop it.",
-  same_error: "Look at the error that comes again; tell it how to get past it.",
-  error_streak: "Look at the last errors; tell it how to get past them.",
-  mistakes: "Look at the last errors; tell it how to get past them.",
-  no_news: "Nothing new comes out: ask it what it waits for, or stop it.",
-  same_words: "It repeats itself: stop it.",
-  off_task: "Compare what it does with its task; remind it of the task.",
-  unproven: "Check its work: it says that it is done and used no tool with success.",
-  flood: "Look at what it prints: it floods its log.",
-};
-
 function actionOf({ reasons, resets_at }: Judgement, { outcome, phase }: Facts): string {
   const [first] = reasons;
   if (first === undefined) return outcome === null || phase === "lost" ? "None." : "Look at its result.";
-  return resets_at === null ? ACTIONS[first.rule] : `Wait until ${resets_at}. ${ACTIONS[first.rule]}`;
+  return resets_at === null ? RULES[first.rule].action : `Wait until ${resets_at}. ${RULES[first.rule].action}`;
 }
 
 /** One line, bounded, without colours and secrets. */

@@ -13,6 +13,7 @@ import { readProcess } from "../process/identity.ts";
 import { assertPerson } from "./caller.ts";
 import type { Context } from "./context.ts";
 
+/** A server of this workspace that listens. */
 export interface ServerFact extends ProcessIdentity {
   url: string;
   started_at: string;

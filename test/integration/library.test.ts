@@ -1,8 +1,9 @@
+import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import { FORMER_NAMES, openWorkspace } from "../../src/fleet/former-names.ts";
 import { folder } from "../support/folder.ts";
 
-it("the example of the README runs, with the names of 0.1 too", async () => {
+it("an agent is started and waited for, with the names of 0.1 too", async () => {
   using workspace = openWorkspace({ make: true, cwd: folder() });
   const { agent } = await workspace.runs.start({ argv: ["true"], name: "build" });
   const [ended] = await workspace.runs.wait([agent]);
@@ -19,4 +20,10 @@ it("every name of 0.1 leads to a method that is there", () => {
     expect(parts[part]?.[method], `${name} is ${part}.${method}`).toBeTypeOf("function");
     expect(parts[name]).toBeTypeOf("function");
   }
+});
+
+it("a workspace that is printed shows nothing of the environment it was opened in", () => {
+  const env = { ...process.env, HUB_PASSWORD: "not to be shown" };
+  using workspace = openWorkspace({ make: true, cwd: folder(), env });
+  expect(inspect(workspace, { depth: 9 })).not.toContain("not to be shown");
 });

@@ -1,7 +1,6 @@
-// The example of docs/scale.md: programs on several machines choose a leader among them through the library.
+// As in docs/library.md: programs on several machines choose a leader among them through the library.
 import { expect, it } from "vitest";
-import { type JournalEvent, Leader, NatsEngine } from "../../src/index.ts";
-import { makeEvent } from "../../src/journal/event.ts";
+import { type JournalEvent, Leader, makeEvent, NatsEngine } from "../../src/index.ts";
 import { hasNats } from "../support/nats-program.ts";
 import { NatsServer } from "../support/nats-server.ts";
 import { patient } from "../support/patience.ts";

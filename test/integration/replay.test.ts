@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Tokens } from "../../src/core/types.ts";
 import { driverNamed } from "../../src/drivers/index.ts";
 import { readAll } from "../support/driver.ts";
+import { CLI_NAMES } from "../support/real-clis.ts";
 
 const FOLDER = fileURLToPath(new URL("../fixtures/streams", import.meta.url));
 
@@ -40,7 +41,7 @@ const streams = globSync("*.jsonl", { cwd: FOLDER }).map((file) => {
 
 describe("recorded streams of the real CLIs", () => {
   it("are there, for each CLI and each end", () => {
-    expect(streams).toHaveLength(4 * Object.keys(EXPECTED).length);
+    expect(streams).toHaveLength(CLI_NAMES.length * Object.keys(EXPECTED).length);
   });
 
   it.each(streams)("$name: the right outcome, and why", ({ file, cli, kind }) => {

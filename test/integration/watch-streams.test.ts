@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { driverNamed } from "../../src/drivers/index.ts";
 import { type Facts, Judge, type Judgement } from "../../src/judge/judge.ts";
+import { CLI_NAMES } from "../support/real-clis.ts";
 
-const CLIS = ["claude", "codex", "gemini", "opencode"] as const;
 const TASK = "Do what the script says: write a file, read it, and run a command on it.";
 const START = Date.parse("2026-11-16T00:00:00Z");
 const FACTS: Facts = {
@@ -37,20 +37,20 @@ function replay(cli: string, lines: readonly string[]): { judge: Judge; verdicts
 }
 
 describe("recorded streams of the real CLIs, judged", () => {
-  it.each(CLIS)("%s: a run that succeeds is never flagged, and is on track at the end", (cli) => {
+  it.each(CLI_NAMES)("%s: a run that succeeds is never flagged, and is on track at the end", (cli) => {
     const { judge, verdicts } = replay(cli, linesOf(`${cli}-success`));
     expect(verdicts.filter(({ level }) => level !== "none")).toEqual([]);
     const ended: Facts = { ...FACTS, phase: "drained", outcome: "completed" };
     expect(judge.verdict(ended)).toMatchObject({ verdict: "on_track", level: "none" });
   });
 
-  it.each(CLIS)("%s: a run that is rate limited and recovers is looked at and not told", (cli) => {
+  it.each(CLI_NAMES)("%s: a run that is rate limited and recovers is looked at and not told", (cli) => {
     const { judge, verdicts } = replay(cli, linesOf(`${cli}-rate-limited`));
     expect(verdicts.filter(({ level }) => level === "alert")).toEqual([]);
     expect(judge.verdict({ ...FACTS, phase: "drained", outcome: "completed" }).verdict).toBe("on_track");
   });
 
-  it.each(CLIS.flatMap((cli) => [`${cli}-silent`, `${cli}-stalled`]))(
+  it.each(CLI_NAMES.flatMap((cli) => [`${cli}-silent`, `${cli}-stalled`]))(
     "%s: a model that stops answering is blocked with its cause within 240 s",
     (name) => {
       const cli = name.split("-")[0] ?? "";
@@ -68,7 +68,7 @@ describe("recorded streams of the real CLIs, judged", () => {
   );
 
   it.each(
-    CLIS.flatMap(
+    CLI_NAMES.flatMap(
       (cli) =>
         [
           [cli, "unauthorized", /^auth$/],

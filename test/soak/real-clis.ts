@@ -8,7 +8,7 @@ import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../supp
 import { identify, signal } from "../support/keeper-kill.ts";
 import type { Fault, Scenario, Step } from "../support/model-api/scenario.ts";
 import { ModelApi } from "../support/model-api/server.ts";
-import { type CliName, isInstalled } from "../support/real-clis.ts";
+import { CLI_NAMES, type CliName, isInstalled } from "../support/real-clis.ts";
 import { keepStream } from "../support/stream-fixture.ts";
 import { Lab, until } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
@@ -87,7 +87,7 @@ interface Wishes {
 
 export function realClis(count: number, seed = 1, { record, only = [], tell }: Wishes = {}): Promise<Report> {
   return campaign("real CLIs", count, seed, async (fail, figures) => {
-    const clis = (["claude", "codex", "gemini", "opencode"] as const).filter(isInstalled);
+    const clis = CLI_NAMES.filter(isInstalled);
     const matrix = clis
       .flatMap((cli) => Object.keys(CASES).map((name) => ({ cli, name })))
       .filter(({ cli, name }) => only.length === 0 || only.includes(`${cli}-${name}`));

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
-export type CliName = "claude" | "codex" | "opencode" | "gemini";
+/** Those that there is a headless command for. */
+export type CliName = keyof typeof SETUPS;
 /** With the programs that check MCP servers, which are had in the same way. */
 type PackageName = CliName | "conformance" | "inspector";
 
@@ -63,7 +64,7 @@ export function cliCommand(name: CliName, run: CliRun): CliCommand {
 
 type Setup = (run: CliRun) => { args: string[]; env: Record<string, string> };
 
-const SETUPS: Readonly<Record<CliName, Setup>> = {
+const SETUPS = {
   claude: ({ url, mcp = {} }) => ({
     args: ["--strict-mcp-config", "--mcp-config", JSON.stringify({ mcpServers: commandAndArgs(mcp) })],
     env: {
@@ -130,7 +131,8 @@ const SETUPS: Readonly<Record<CliName, Setup>> = {
       env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: TEST_KEY },
     };
   },
-};
+} satisfies Record<string, Setup>;
+export const CLI_NAMES: readonly CliName[] = Object.keys(SETUPS) as CliName[];
 
 const CODEX_CONFIG = `model = "scripted"
 model_provider = "scripted"

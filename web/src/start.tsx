@@ -5,6 +5,7 @@ import { type Items, post } from "./api.ts";
 import { argvOf } from "./argv.ts";
 import { tasks } from "./fleet.ts";
 import { startOpen } from "./keys.ts";
+import { CLIS } from "./log/read.ts";
 import { Button, Failed, Segments } from "./parts/bits.tsx";
 import { Dialog } from "./parts/dialog.tsx";
 import { agentLink, go } from "./route.ts";
@@ -15,7 +16,6 @@ interface Started {
   error?: { message: string };
 }
 
-const DRIVERS = ["", "claude", "codex", "gemini", "opencode"];
 const PERMISSIONS = [
   ["ask", "as the CLI has it"],
   ["edit", "edit files"],
@@ -71,7 +71,7 @@ export function StartDialog(): JSX.Element {
             <div class="columns">
               <Field name="CLI">
                 <select name="driver">
-                  {DRIVERS.map((driver) => (
+                  {["", ...CLIS].map((driver) => (
                     <option key={driver} value={driver}>
                       {driver || "the one that is installed"}
                     </option>

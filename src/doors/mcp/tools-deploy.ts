@@ -89,7 +89,7 @@ export const deployAgent: Tool = tool({
   name: "deploy_headless_agent",
   title: "Deploy a headless agent",
   about:
-    "Starts a coding agent (claude, codex, gemini, opencode) with a prompt, or any command, in the background and returns at once with its agent_id. Everything it prints is recorded; it goes on until it ends or is killed. Follow it with wait_for_agents and get_agent_output.",
+    "Starts a coding agent (claude, codex and others) with a prompt, or any command, in the background and returns at once with its agent_id. Everything it prints is recorded; it goes on until it ends or is killed. Follow it with wait_for_agents and get_agent_output.",
   operation: run,
   fields: { task_id: "task", agent_type: "role", parent: "parent", ...START_FIELDS },
   output: DEPLOYED,

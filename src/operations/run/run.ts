@@ -29,7 +29,7 @@ const input = z.strictObject({
   driver: z
     .string()
     .describe(
-      "How it is run: claude, codex, gemini, opencode, command, or one of midwatch.config.json (by default the CLI that is installed)",
+      `How it is run: ${DRIVER_NAMES.join(", ")}, or one of midwatch.config.json (by default the CLI that is installed)`,
     )
     .meta({ value: "NAME", suggest: DRIVER_NAMES })
     .optional(),

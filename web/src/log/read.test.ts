@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { type Block, rowReader } from "./read.ts";
+import { type Block, CLIS, rowReader } from "./read.ts";
 
 function kinds(driver: string): Set<Block["kind"]> {
   const file = new URL(`../../../test/fixtures/streams/${driver}-success.jsonl`, import.meta.url);
@@ -11,15 +11,12 @@ function kinds(driver: string): Set<Block["kind"]> {
 }
 
 describe("rowReader", () => {
-  it.each(["claude", "codex", "gemini", "opencode"])(
-    "shows words, calls and results of a recorded stream of %s",
-    (driver) => {
-      const found = kinds(driver);
-      expect(found).toContain("said");
-      expect(found).toContain("tool");
-      expect(found).toContain("result");
-    },
-  );
+  it.each(CLIS)("shows words, calls and results of a recorded stream of %s", (driver) => {
+    const found = kinds(driver);
+    expect(found).toContain("said");
+    expect(found).toContain("tool");
+    expect(found).toContain("result");
+  });
 
   it("shows what a call is about, and an edit as what it replaces", () => {
     const input = { file_path: "/a.ts", old_string: "one", new_string: "two", replace_all: true };

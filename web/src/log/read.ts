@@ -16,6 +16,8 @@ const READERS: Readonly<Record<string, () => StreamReader>> = {
   gemini: geminiReader,
   opencode: opencodeReader,
 };
+/** The agent CLIs that the page knows. */
+export const CLIS: readonly string[] = Object.keys(READERS);
 
 /** What one row shows at most; the whole line is a click away. */
 const CUT = 6000;
