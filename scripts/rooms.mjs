@@ -1,6 +1,6 @@
 // `node scripts/rooms.mjs [--write]`: what has to hold of the house. No file imports itself by way of others, types included; no room does
 // either; no folder has more than 20 source files and no file more than 400 lines. The arrows between rooms in ARCHITECTURE.md are those of
-// the imports: a new arrow is a line that somebody reviews. Whatever the library gives has a doc comment where it is declared.
+// the imports: a new arrow is a line that somebody reviews. The files of its walks are there, eight a walk at the most. Whatever the library gives has a doc comment where it is declared.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const FILES_MOST = 20;
 const LINES_MOST = 400;
+const WALK_MOST = 8;
 const PAGE = "ARCHITECTURE.md";
 const BLOCK = /<!-- arrows: .*-->\n```\n[\s\S]*?```\n/;
 const HEAD = "<!-- arrows: node scripts/rooms.mjs --write -->";
@@ -44,6 +45,7 @@ const problems = [
   ...circles(imports).map((circle) => `these files import each other: ${circle.join(" → ")}`),
   ...circles(rooms).map((circle) => `these rooms import each other: ${circle.join(" → ")}`),
   ...untold(),
+  ...walks(),
 ];
 const arrows = `${HEAD}\n\`\`\`\n${inOrder().join("\n")}\n\`\`\`\n`;
 const page = readFileSync(PAGE, "utf8");
@@ -52,6 +54,17 @@ else if (page.match(BLOCK)?.[0] !== arrows)
   problems.push(`${PAGE} does not show the arrows as they are. Next: npm run docs`);
 for (const problem of problems) console.error(problem);
 process.exit(problems.length > 0 ? 1 : 0);
+
+/** Each begins with its name; what it goes through stands in backticks. */
+function walks() {
+  const told = /<!-- walks -->([\s\S]*)<!-- \/walks -->/.exec(readFileSync(PAGE, "utf8"))?.[1] ?? "";
+  return told.split("\n- ").flatMap((walk) => {
+    const name = walk.split(":")[0];
+    const files = [...new Set([...walk.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path]) => `src/${path}`))];
+    const missing = files.filter((path) => !text.has(path)).map((path) => `${name}: there is no ${path}`);
+    return files.length > WALK_MOST ? [...missing, `${name} takes ${files.length} files`] : missing;
+  });
+}
 
 function crowded() {
   return [...new Set(sources.map(dirname))].flatMap((folder) => {
