@@ -1,5 +1,5 @@
 /** A fleet's hub: what an append costs beside the bare client, how fast a host catches up, and what sizes a hub. */
-import { findNats } from "../test/support/nats-program.ts";
+import { findNats } from "../test/support/nats/nats-program.ts";
 import { appendRows } from "./nats/append.ts";
 import { catchUpRows } from "./nats/catch-up.ts";
 import { costRows } from "./nats/cost.ts";

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { serve } from "../src/doors/http/serve.ts";
 import { openWorkspace } from "../src/fleet/workspace.ts";
-import { CHROMIUM, openBrowser } from "../test/support/browser.ts";
+import { CHROMIUM, openBrowser } from "../test/support/net/browser.ts";
 import { digits, median } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 

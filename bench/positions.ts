@@ -27,7 +27,7 @@ import { readNewLines } from "../src/watch/file-reader.ts";
 import { HeldFiles } from "../src/watch/held-files.ts";
 import { RunReading } from "../src/watch/run-reading.ts";
 import { makeSummary } from "../src/watch/summary.ts";
-import { PlainLog } from "../test/support/plain-log.ts";
+import { PlainLog } from "../test/support/cli/plain-log.ts";
 import { both, digits, median, times } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 

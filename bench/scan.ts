@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildIndex } from "../src/log/build-index.ts";
 import { FileSource } from "../src/log/source.ts";
-import { random } from "../test/support/random.ts";
+import { random } from "../test/support/data/random.ts";
 import { best, both, interleave, median, times } from "./support/figures.ts";
 import { type Options, type Row, row } from "./support/row.ts";
 

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openWorkspace } from "../src/index.ts";
-import { unseen } from "../test/support/unseen.ts";
+import { unseen } from "../test/support/data/unseen.ts";
 import { both, median, times } from "./support/figures.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findNats, natsFolder, OLD_NATS } from "../test/support/nats-program.ts";
+import { findNats, natsFolder, OLD_NATS } from "../test/support/nats/nats-program.ts";
 import { say } from "./ready.mjs";
 
 const TIMEOUT_MS = 120_000;

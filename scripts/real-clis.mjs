@@ -1,9 +1,9 @@
-// `node scripts/real-clis.mjs [NAME...]`: installs the agent CLIs that tests run (test/support/real-clis.json), each version once,
+// `node scripts/real-clis.mjs [NAME...]`: installs the agent CLIs that tests run (test/support/cli/real-clis.json), each version once,
 // into the user's cache. Without a network or a package the tests of that CLI are skipped, so this never fails a run; it says so.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { CLIS, cliFolder, cliProgram } from "../test/support/real-clis.ts";
+import { CLIS, cliFolder, cliProgram } from "../test/support/cli/real-clis.ts";
 import { say } from "./ready.mjs";
 
 const TIMEOUT_MS = 180_000;

@@ -3,8 +3,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openBrowser } from "../test/support/browser.ts";
-import { playScene, serveScene } from "../test/support/scene/scene.ts";
+import { openBrowser } from "../test/support/net/browser.ts";
+import { playScene, serveScene } from "../test/support/net/scene/scene.ts";
 import { Lab } from "../test/support/workspace.ts";
 
 const all = process.argv.includes("--all");

@@ -71,7 +71,7 @@ function announce() {
     ? "installed with apt-get"
     : "NOT installed (that needs root), tests that need them are skipped";
   say(`Debian packages: ${missing.length === 0 ? "all there" : `${missing.join(" ")}: ${apt}`}`);
-  const clis = Object.entries(JSON.parse(readFileSync(join(root, "test/support/real-clis.json"), "utf8")));
+  const clis = Object.entries(JSON.parse(readFileSync(join(root, "test/support/cli/real-clis.json"), "utf8")));
   const wanted = clis
     .map(([name, { version }]) => `${name}@${version}`)
     .filter((one) => !inCache("clis").includes(one));

@@ -9,7 +9,7 @@ import { NatsEngine } from "../../src/nats/engine.ts";
 import { Forwarder } from "../../src/nats/forward.ts";
 import { Hub } from "../../src/nats/hub.ts";
 import { fleetNames } from "../../src/nats/names.ts";
-import { NatsServer } from "../../test/support/nats-server.ts";
+import { NatsServer } from "../../test/support/nats/nats-server.ts";
 import { digits, interleave, median } from "../support/figures.ts";
 import { type Options, type Row, row } from "../support/row.ts";
 import { eventOf } from "./append.ts";

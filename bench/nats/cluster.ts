@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { freePort, NatsServer } from "../../test/support/nats-server.ts";
+import { freePort, NatsServer } from "../../test/support/nats/nats-server.ts";
 
 const PATIENCE_MS = 20_000;
 /** The server that leads all streams and that all clients are connected to, so that the way is the same for all. */

@@ -6,7 +6,7 @@ import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import { Forwarder } from "../../src/nats/forward.ts";
 import { FleetLink } from "../../src/nats/link.ts";
-import { NatsServer } from "../../test/support/nats-server.ts";
+import { NatsServer } from "../../test/support/nats/nats-server.ts";
 import { digits } from "../support/figures.ts";
 import { cpuSeconds } from "../support/process.ts";
 import { type Options, type Row, row } from "../support/row.ts";

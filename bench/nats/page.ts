@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "../../src/fleet/workspace.ts";
-import { NatsServer } from "../../test/support/nats-server.ts";
+import { NatsServer } from "../../test/support/nats/nats-server.ts";
 import { digits, interleave, median, times } from "../support/figures.ts";
 import { finish, startReady } from "../support/process.ts";
 import { type Options, type Row, row } from "../support/row.ts";

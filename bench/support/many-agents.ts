@@ -1,7 +1,7 @@
 /** A workspace of many ended agents with small logs: one real run, and copies of it. */
 import { appendFileSync } from "node:fs";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
-import { unseen } from "../../test/support/unseen.ts";
+import { unseen } from "../../test/support/data/unseen.ts";
 
 const LINES = 40;
 

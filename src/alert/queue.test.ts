@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { random } from "../../test/support/random.ts";
+import { random } from "../../test/support/data/random.ts";
 import { makeEvent } from "../journal/event.ts";
 import { type Alert, fullText, makeAlert } from "./message.ts";
 import { emptyQueue, Queue, type QueuedAlert, rebase, TIMING } from "./queue.ts";

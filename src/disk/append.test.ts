@@ -2,7 +2,7 @@ import { appendFileSync, linkSync, readFileSync, statSync, symlinkSync, writeFil
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { makeFifo } from "../../test/support/fifo.ts";
+import { makeFifo } from "../../test/support/fault/fifo.ts";
 import { folder } from "../../test/support/folder.ts";
 import { append, appendLines } from "./append.ts";
 

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { syncedPaths } from "../../test/support/fault/synced.ts";
 import { folder } from "../../test/support/folder.ts";
-import { syncedPaths } from "../../test/support/synced.ts";
 import { assertInside, linkMove, makeFolder, removeFile, removeTree } from "./inside.ts";
 import { makeFolders } from "./make-folders.ts";
 

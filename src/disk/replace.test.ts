@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeFifo } from "../../test/support/fifo.ts";
+import { makeFifo } from "../../test/support/fault/fifo.ts";
 import { folder } from "../../test/support/folder.ts";
 import { createExclusive, readJson, readText, replace, replaceFast } from "./replace.ts";
 

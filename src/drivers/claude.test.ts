@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ending, LOCAL, ofKind, REMOTE, readAll, request, SESSION } from "../../test/support/driver.ts";
+import { ending, LOCAL, ofKind, REMOTE, readAll, request, SESSION } from "../../test/support/cli/driver.ts";
 import { claude } from "./claude.ts";
 
 const init = { type: "system", subtype: "init", session_id: SESSION, model: "claude-x", tools: [] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ending, LOCAL, ofKind, REMOTE, readAll, request } from "../../test/support/driver.ts";
+import { ending, LOCAL, ofKind, REMOTE, readAll, request } from "../../test/support/cli/driver.ts";
 import { codex } from "./codex.ts";
 
 const started = { type: "thread.started", thread_id: "th-1" };

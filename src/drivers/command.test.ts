@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ending, REMOTE, readAll, request } from "../../test/support/driver.ts";
+import { ending, REMOTE, readAll, request } from "../../test/support/cli/driver.ts";
 import { command } from "./command.ts";
 
 describe("command", () => {

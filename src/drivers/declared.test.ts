@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ending, REMOTE, readAll, request, SESSION } from "../../test/support/driver.ts";
+import { ending, REMOTE, readAll, request, SESSION } from "../../test/support/cli/driver.ts";
 import { declaredDriver } from "./declared.ts";
 
 const plain = { name: "aider", program: "aider", args: ["--yes", ["--model", "{model}"]] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ending, ofKind, REMOTE, readAll, request, SESSION } from "../../test/support/driver.ts";
+import { ending, ofKind, REMOTE, readAll, request, SESSION } from "../../test/support/cli/driver.ts";
 import { gemini } from "./gemini.ts";
 
 const timestamp = "2026-11-15T19:00:00.000Z";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ending, request } from "../../test/support/driver.ts";
+import { ending, request } from "../../test/support/cli/driver.ts";
 import { DRIVERS, declaredDriver, driverNamed, readVersion } from "./index.ts";
 import { pathsOf } from "./paths.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ending } from "../../test/support/driver.ts";
+import { ending } from "../../test/support/cli/driver.ts";
 import type { StreamResult } from "./driver.ts";
 import { judgeExit, judgeStream } from "./judge.ts";
 import { emptyResult } from "./stream.ts";

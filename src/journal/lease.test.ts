@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MemoryEngine, MemoryStore } from "../../test/support/memory-engine.ts";
+import { MemoryEngine, MemoryStore } from "../../test/support/data/memory-engine.ts";
 import type { Somebody } from "../process/identity.ts";
 import { Lease, type LeaseOptions, type LeaseValue } from "./lease.ts";
 

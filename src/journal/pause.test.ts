@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { MemoryEngine, MemoryStore } from "../../test/support/memory-engine.ts";
+import { MemoryEngine, MemoryStore } from "../../test/support/data/memory-engine.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { Pause, type PauseOptions, paused, resumeAll } from "./pause.ts";
 

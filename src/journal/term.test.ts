@@ -1,8 +1,8 @@
 import { appendFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { event } from "../../test/contract/engine.ts";
+import { MemoryEngine } from "../../test/support/data/memory-engine.ts";
 import { folder } from "../../test/support/folder.ts";
-import { MemoryEngine } from "../../test/support/memory-engine.ts";
 import { layout } from "../disk/layout.ts";
 import { EmbeddedEngine } from "./embedded-engine.ts";
 import type { BadLine, Engine, Stored } from "./engine.ts";

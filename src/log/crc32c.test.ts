@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { random } from "../../test/support/random.ts";
+import { random } from "../../test/support/data/random.ts";
 import { crc32c } from "./crc32c.ts";
 
 /** Bit by bit, from the definition. */

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import asc from "assemblyscript/asc";
 import { describe, expect, it, vi } from "vitest";
+import { fuzzJson, isJson } from "../../test/support/data/json-fuzz.ts";
+import { INVALID, VALID } from "../../test/support/data/json-table.ts";
 import { folder } from "../../test/support/folder.ts";
-import { fuzzJson, isJson } from "../../test/support/json-fuzz.ts";
-import { INVALID, VALID } from "../../test/support/json-table.ts";
 import { makeKernel } from "./kernel.ts";
 import { KernelScanner, PlainScanner, type Scanner } from "./scanner.ts";
 

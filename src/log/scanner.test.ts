@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isJson } from "../../test/support/json-fuzz.ts";
-import { pick, random } from "../../test/support/random.ts";
+import { isJson } from "../../test/support/data/json-fuzz.ts";
+import { pick, random } from "../../test/support/data/random.ts";
 import { crc32c } from "./crc32c.ts";
 import { giveBack, KernelScanner, makeScanner, PlainScanner, type Scanner, withScanner } from "./scanner.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { pick, random } from "../../test/support/random.ts";
+import { pick, random } from "../../test/support/data/random.ts";
 import { follow } from "../core/progress.ts";
 import { buildIndex } from "./build-index.ts";
 import { crc32c } from "./crc32c.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { playScene } from "../support/net/scene/scene.ts";
 import { patient } from "../support/patience.ts";
-import { playScene } from "../support/scene/scene.ts";
 import { findings, noBrowser, Stage } from "./stage.ts";
 
 describe.skipIf(noBrowser)("the page with many agents", () => {

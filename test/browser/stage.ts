@@ -3,9 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { expect } from "vitest";
-import { CHROMIUM, openBrowser } from "../support/browser.ts";
+import { CHROMIUM, openBrowser } from "../support/net/browser.ts";
+import { serveScene } from "../support/net/scene/scene.ts";
 import { patient } from "../support/patience.ts";
-import { serveScene } from "../support/scene/scene.ts";
 import { Lab } from "../support/workspace.ts";
 
 /** Tests are skipped, and say so, where there is no browser. */

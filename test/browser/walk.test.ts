@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { placeActor } from "../support/net/scene/scene.ts";
 import { patient } from "../support/patience.ts";
-import { placeActor } from "../support/scene/scene.ts";
 import { noBrowser, Stage } from "./stage.ts";
 
 /** Numbers of the lines that are in the document. */

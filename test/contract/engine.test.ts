@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
 import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
+import { MemoryEngine, MemoryStore } from "../support/data/memory-engine.ts";
 import { folder } from "../support/folder.ts";
-import { MemoryEngine, MemoryStore } from "../support/memory-engine.ts";
 import { engineContract } from "./engine.ts";
 
 engineContract("memory", () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 import { NatsEngine } from "../../src/nats/engine.ts";
-import { NatsCluster } from "../support/nats-cluster.ts";
-import { hasNats } from "../support/nats-program.ts";
+import { NatsCluster } from "../support/nats/nats-cluster.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
 import { until } from "../support/workspace.ts";
 import { engineContract } from "./engine.ts";
 

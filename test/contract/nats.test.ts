@@ -5,8 +5,8 @@ import { connect } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ELECTION } from "../../src/journal/term.ts";
 import { NatsEngine } from "../../src/nats/engine.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 import { engineContract, event } from "./engine.ts";
 

@@ -56,7 +56,7 @@ it.each(STEPS)(
     for (const [step, nth] of steps) {
       if (verb === "restore") await at.workspace.files.archive(agent);
       const { signal, stderr } = await ended(
-        at.node(supportFile("archive-at.ts"), at.root, verb, agent, step, String(nth)),
+        at.node(supportFile("worker/archive-at.ts"), at.root, verb, agent, step, String(nth)),
       );
       expect(signal, `${step} ${nth}: ${stderr}`).toBe("SIGKILL");
       expect(await printed(), `killed at ${step} ${nth}`).toEqual([true, true]);

@@ -12,7 +12,7 @@ import { CLI, type Ended, ended, type Lab, supportFile, until } from "../support
 
 const HOUR = 3_600_000;
 const JUMPS = [HOUR, -HOUR, 24 * HOUR, -24 * HOUR];
-const SET_CLOCK = pathToFileURL(supportFile("set-clock.ts")).href;
+const SET_CLOCK = pathToFileURL(supportFile("fault/set-clock.ts")).href;
 
 /** `midwatch ARGS` with a clock that was set. */
 function midwatch(at: Lab, jumps: readonly number[], args: readonly string[], keeper?: string): Promise<Ended> {

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { CleanupFact, Report } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { leases } from "../../src/process/keeper.ts";
-import { counts, told } from "../support/events.ts";
+import { counts, told } from "../support/data/events.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { type Lab, supportFile, text, until } from "../support/workspace.ts";
@@ -22,7 +22,7 @@ async function busy(at: Lab, script = "echo some output; setsid sleep 300 & exec
 /** `processes` x `each` stops that begin together. */
 async function stopAll(at: Lab, { agent }: RunRecord, processes: number, each: number, purge = ""): Promise<Report[]> {
   const workers = Array.from({ length: processes }, () =>
-    at.node(supportFile("stop-many.ts"), at.root, agent, String(each), purge),
+    at.node(supportFile("worker/stop-many.ts"), at.root, agent, String(each), purge),
   );
   await Promise.all(workers.map((worker) => once(worker, "message")));
   const answers = workers.map(async (worker) => (await once(worker, "message"))[0] as Report[]);

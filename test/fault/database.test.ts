@@ -9,7 +9,7 @@ import type { TaskFact } from "../../src/core/intent.ts";
 import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
 import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { type Lab, supportFile, text, until } from "../support/workspace.ts";
@@ -19,7 +19,7 @@ const folders = (at: Lab): string[] => readdirSync(at.root).filter((name) => nam
 
 describe("a process stands still inside a write transaction", () => {
   async function held(at: Lab): Promise<ChildProcess> {
-    const holder = at.node(supportFile("registry-worker.ts"), "hold", database(at));
+    const holder = at.node(supportFile("worker/registry-worker.ts"), "hold", database(at));
     await once(holder, "message");
     holder.kill("SIGSTOP");
     return holder;

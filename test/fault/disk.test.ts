@@ -16,10 +16,10 @@ import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { DoneFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
 import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
+import { mayMount, remount, tmpfs } from "../support/fault/tmpfs.ts";
 import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
 import { rawLog, until, workspaceIn } from "../support/run.ts";
-import { mayMount, remount, tmpfs } from "../support/tmpfs.ts";
 
 const MIB = 1 << 20;
 const SMALL: ConfigInput = { disk_warn: "34M", disk_refuse: "33M", disk_floor: "32M", grace: "500ms" };

@@ -1,7 +1,7 @@
 // A fleet on three NATS servers whose servers, hosts and leaders are killed, stand still or are cut off. Times are printed, not judged.
 import { expect, it } from "vitest";
 import { inProcess } from "../soak/in-process.ts";
-import { hasNats } from "../support/nats-program.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
 import { patient } from "../support/patience.ts";
 
 it.skipIf(!hasNats("current"))(

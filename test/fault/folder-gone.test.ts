@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
-import { adopterOf, identify, keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { adopterOf, identify, keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { expectSettled, lookLater } from "../support/settled.ts";
 import { type Lab, text, until } from "../support/workspace.ts";

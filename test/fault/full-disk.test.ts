@@ -10,7 +10,7 @@ import { preflight } from "../../src/disk/free-space.ts";
 import { replace } from "../../src/disk/replace.ts";
 import { findOrMakeWorkspace } from "../../src/disk/workspace.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { mayMount, tmpfs } from "../support/tmpfs.ts";
+import { mayMount, tmpfs } from "../support/fault/tmpfs.ts";
 
 /** Takes all room but what `ballast` gives back when it is removed. */
 function fill(disk: string, ballastBytes: number): string {

@@ -2,8 +2,8 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { ask, bearer, startUp, tokenOf } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
+import { ask, bearer, startUp, tokenOf } from "../support/net/http.ts";
 import { until } from "../support/workspace.ts";
 
 it("when the house cannot be kept the server goes on, and the house is kept again when it can be", async () => {

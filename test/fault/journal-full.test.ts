@@ -2,8 +2,8 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
-import { fileOf, readJournal } from "../support/journal.ts";
-import { mayMount, tmpfs } from "../support/tmpfs.ts";
+import { fileOf, readJournal } from "../support/data/journal.ts";
+import { mayMount, tmpfs } from "../support/fault/tmpfs.ts";
 
 /** Takes all room but that in the last page of the journal. */
 function fill(place: string): void {

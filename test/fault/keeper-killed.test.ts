@@ -5,12 +5,12 @@ import type { Tier } from "../../src/core/intent.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { lostKeepers } from "../soak/lost-keepers.ts";
-import { checkIndex, readIndex } from "../support/index-check.ts";
-import { adopterOf, identify, keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { output } from "../support/cli/output.ts";
+import { checkIndex, readIndex } from "../support/data/index-check.ts";
+import { adopterOf, identify, keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
+import { mayMount, tmpfs } from "../support/fault/tmpfs.ts";
 import { lab } from "../support/lab.ts";
-import { output } from "../support/output.ts";
 import { patient } from "../support/patience.ts";
-import { mayMount, tmpfs } from "../support/tmpfs.ts";
 import { CLI, type Lab, lives, processesWith, supportFile, text, until } from "../support/workspace.ts";
 
 const TIERS: readonly Tier[] = ["auto", "subreaper"];
@@ -19,7 +19,7 @@ const SEED = 5;
 /** Prints for some seconds beside a daemon that gave up its environment, its session and its parent. */
 async function printing(at: Lab, bytes: number, pauseUs = 2000): Promise<RunRecord & { daemon: number }> {
   const pidFile = join(at.folder, "daemon");
-  const printer = `exec "$0" "${supportFile("printer.ts")}" ${SEED} ${bytes} 0 "${join(at.folder, "side")}" ${pauseUs}`;
+  const printer = `exec "$0" "${supportFile("cli/printer.ts")}" ${SEED} ${bytes} 0 "${join(at.folder, "side")}" ${pauseUs}`;
   const record = await at.workspace.runs.start({
     argv: ["sh", "-c", `(env -i setsid sleep 300 & echo $! >"${pidFile}"); ${printer}`, process.execPath],
   });
@@ -83,7 +83,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
   it("a lost run that ends by itself: exit null, outcome lost, never 0, and the log and its index are whole", async () => {
     const at = lab({ tier });
     const side = join(at.folder, "side");
-    const record = await at.run(process.execPath, supportFile("printer.ts"), "9", "4000000", "0", side, "2000");
+    const record = await at.run(process.execPath, supportFile("cli/printer.ts"), "9", "4000000", "0", side, "2000");
     await until(() => statSync(record.log).size > 100_000);
     await kill9(keeperOf(at, record));
     const waited = await at.cli("wait", "--json", "--timeout", `${patient(30_000)}ms`, record.agent);
@@ -169,7 +169,15 @@ describe.runIf(mayMount).each(TIERS)("the keeper is killed -9 while the run is h
     const filler = join(at.folder, "filler");
     writeFileSync(filler, Buffer.alloc(20 * MIB, 1));
     const side = join(at.folder, "side");
-    const record = await at.run(process.execPath, supportFile("printer.ts"), "3", String(15 * MIB), "0", side, "300");
+    const record = await at.run(
+      process.execPath,
+      supportFile("cli/printer.ts"),
+      "3",
+      String(15 * MIB),
+      "0",
+      side,
+      "300",
+    );
     await until(async () => (await at.workspace.runs.show(record.agent)).hold !== null, 20_000, "held");
     await kill9(keeperOf(at, record));
     expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "lost", hold: { why: "disk" } });

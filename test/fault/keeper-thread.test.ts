@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Report } from "../../src/core/types.ts";
-import { holdThread } from "../support/hold-thread.ts";
-import { checkIndex, readIndex } from "../support/index-check.ts";
-import { adopterOf, keeperOf, signal } from "../support/keeper-kill.ts";
+import { checkIndex, readIndex } from "../support/data/index-check.ts";
+import { holdThread } from "../support/fault/hold-thread.ts";
+import { adopterOf, keeperOf, signal } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { lives, until } from "../support/workspace.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { DoneFact, ListRecord } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, type Lab, text, until } from "../support/workspace.ts";

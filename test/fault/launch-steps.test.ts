@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { AgentId } from "../../src/core/ids.ts";
 import type { ClaimFact } from "../../src/core/types.ts";
 import { readJson } from "../../src/disk/replace.ts";
-import { signal } from "../support/keeper-kill.ts";
+import { signal } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { expectSettled, lookLater } from "../support/settled.ts";

@@ -4,9 +4,9 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
+import { mayMount, tmpfs } from "../support/fault/tmpfs.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
-import { mayMount, tmpfs } from "../support/tmpfs.ts";
 import { CLI, ended, supportFile, until } from "../support/workspace.ts";
 
 it.skipIf(!mayMount)(
@@ -53,7 +53,7 @@ it.skipIf(!mayMount)(
 
 it("without working hard links nobody leads: a clear error and exit 5", async () => {
   const at = lab();
-  const preload = pathToFileURL(supportFile("no-links.ts")).href;
+  const preload = pathToFileURL(supportFile("fault/no-links.ts")).href;
   const child = spawn(process.execPath, ["--import", preload, CLI, "up", "--json", "--workspace", at.root], {
     cwd: at.folder,
     stdio: ["ignore", "pipe", "pipe"],

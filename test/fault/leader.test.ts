@@ -10,7 +10,7 @@ import { takeLock } from "../../src/disk/lock.ts";
 import type { JournalEvent } from "../../src/journal/event.ts";
 import type { Leadership } from "../../src/journal/leader.ts";
 import { leaderStops } from "../soak/leader-stops.ts";
-import { clockOf } from "../support/clock.ts";
+import { clockOf } from "../support/fault/clock.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, type Lab, supportFile, text, until } from "../support/workspace.ts";
@@ -161,7 +161,7 @@ it("R-003.10: wall clocks of leader and followers are set by an hour and a day: 
     const clock = clockOf(at.folder, name, jumps);
     const child = spawn(
       process.execPath,
-      [...clock.execArgv, supportFile("leader-worker.ts"), at.root, String(patient(2000))],
+      [...clock.execArgv, supportFile("worker/leader-worker.ts"), at.root, String(patient(2000))],
       {
         env: { ...process.env, ...clock.env },
         stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -21,7 +21,7 @@ it("R-001.5: a log that is being moved is found wherever it is just then", async
     const master = join(lab.folder, "master");
     copyFileSync(plain, master);
     await workspace.files.archive(agent);
-    lab.node(supportFile("moving-log.ts"), master, plain, paths.run(task, agent, 1).archivedLog);
+    lab.node(supportFile("fault/moving-log.ts"), master, plain, paths.run(task, agent, 1).archivedLog);
 
     const missed = { opened: 0, read: 0, searched: 0 };
     for (let i = 0; i < READS; i++) {

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
-import { keeperOf } from "../support/keeper-kill.ts";
+import { keeperOf } from "../support/fault/keeper-kill.ts";
+import { type LimitedGroup, limitedGroup } from "../support/fault/limited-cgroup.ts";
 import { lab } from "../support/lab.ts";
-import { type LimitedGroup, limitedGroup } from "../support/limited-cgroup.ts";
 import { patient } from "../support/patience.ts";
 import { type Lab, lives, text, until } from "../support/workspace.ts";
 

@@ -1,8 +1,8 @@
 // The caller may open no more files, or start no more processes. It may fail, with a clear error; it may not misjudge what is there.
 import { spawnSync } from "node:child_process";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { type LimitedGroup, limitedGroup } from "../support/fault/limited-cgroup.ts";
 import { lab } from "../support/lab.ts";
-import { type LimitedGroup, limitedGroup } from "../support/limited-cgroup.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 

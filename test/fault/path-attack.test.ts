@@ -11,7 +11,7 @@ import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
 
 const ATTEMPTS = 500;
-const FLIPPER = fileURLToPath(new URL("../support/flip.ts", import.meta.url));
+const FLIPPER = fileURLToPath(new URL("../support/fault/flip.ts", import.meta.url));
 
 interface Scene {
   root: string;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { powerCuts } from "../soak/power-cut.ts";
-import { noLoopDisk } from "../support/loop-disk.ts";
+import { noLoopDisk } from "../support/fault/loop-disk.ts";
 
 const reason = noLoopDisk();
 if (reason !== undefined) console.warn(`SKIPPED: power cuts are not tried, ${reason}`);

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { layout } from "../../src/disk/layout.ts";
 import { FileRegisters } from "../../src/journal/registers.ts";
+import { pick, random } from "../support/data/random.ts";
 import { lab } from "../support/lab.ts";
-import { pick, random } from "../support/random.ts";
 import { supportFile } from "../support/workspace.ts";
 
 const TIMES = 150;
@@ -13,7 +13,7 @@ it("R-003.19: four processes change one register, stopped at random moments: eac
   const at = lab();
   const next = random(7);
   const names = ["a", "b", "c", "d"];
-  const workers = names.map((name) => at.node(supportFile("count-worker.ts"), at.root, name, String(TIMES)));
+  const workers = names.map((name) => at.node(supportFile("worker/count-worker.ts"), at.root, name, String(TIMES)));
   await Promise.all(workers.map((child) => once(child, "message")));
   const results = Promise.all(
     workers.map(async (child) => {

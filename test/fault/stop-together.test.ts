@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Report } from "../../src/core/types.ts";
 import { keeperBinary } from "../../src/process/keeper-binary.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { CLI, type Ended, ended, type Lab, text, until } from "../support/workspace.ts";
 

@@ -5,8 +5,8 @@ import type { Tier } from "../../src/core/intent.ts";
 import type { Report } from "../../src/core/types.ts";
 import { readProcess } from "../../src/process/identity.ts";
 import { stopRaces } from "../soak/stop-races.ts";
-import { makeStand } from "../support/hold-thread.ts";
-import { identify, keeperOf, signal } from "../support/keeper-kill.ts";
+import { makeStand } from "../support/fault/hold-thread.ts";
+import { identify, keeperOf, signal } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { type Lab, lives, text, until } from "../support/workspace.ts";
 

@@ -2,9 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { it } from "vitest";
+import { mayMount, remount, tmpfs } from "../support/fault/tmpfs.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
-import { mayMount, remount, tmpfs } from "../support/tmpfs.ts";
 import { CLI, until } from "../support/workspace.ts";
 
 it.skipIf(!mayMount)(

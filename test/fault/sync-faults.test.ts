@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { JournalEvent } from "../../src/journal/event.ts";
 import { isMentioned } from "../../src/process/identity.ts";
+import { fileOf } from "../support/data/journal.ts";
 import { folder } from "../support/folder.ts";
-import { GitServer } from "../support/git-server.ts";
-import { fileOf } from "../support/journal.ts";
-import { Machine } from "../support/machine.ts";
+import { GitServer } from "../support/net/git-server.ts";
+import { Machine } from "../support/net/machine.ts";
 import { patient } from "../support/patience.ts";
 
 const git = (...args: string[]): string =>

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
 import { takeOver } from "../soak/take-over.ts";
+import { keeperOf } from "../support/fault/keeper-kill.ts";
 import { folder } from "../support/folder.ts";
-import { keeperOf } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { lives, text, until } from "../support/workspace.ts";
 

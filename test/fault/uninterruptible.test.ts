@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { Report } from "../../src/core/types.ts";
 import { readProcess } from "../../src/process/identity.ts";
-import { frozenDisk } from "../support/frozen-disk.ts";
+import { frozenDisk } from "../support/fault/frozen-disk.ts";
 import { lab } from "../support/lab.ts";
 import { text, until } from "../support/workspace.ts";
 

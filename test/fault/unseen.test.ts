@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { unseen } from "../support/data/unseen.ts";
 import { lab } from "../support/lab.ts";
-import { unseen } from "../support/unseen.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 /** More than any machine cleans up after in the time that a reading command takes. */

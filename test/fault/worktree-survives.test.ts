@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { folder } from "../support/folder.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
-import { gitIn, makeRepository } from "../support/repository.ts";
+import { gitIn, makeRepository } from "../support/net/repository.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 const WORK = "echo work > new; echo work >> a.txt; echo done; sleep 300";

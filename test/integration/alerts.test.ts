@@ -8,11 +8,11 @@ import { send } from "../../src/alert/send.ts";
 import type { RouteStatus } from "../../src/alert/state.ts";
 import { EmbeddedLog } from "../../src/journal/embedded.ts";
 import { makeEvent } from "../../src/journal/event.ts";
-import { fastAlerts } from "../support/alerts.ts";
 import { midwatch } from "../support/cli.ts";
 import { lab } from "../support/lab.ts";
+import { fastAlerts } from "../support/net/alerts.ts";
+import { type Answer, eventsIn, type Received, Receiver } from "../support/net/receiver.ts";
 import { patient } from "../support/patience.ts";
-import { type Answer, eventsIn, type Received, Receiver } from "../support/receiver.ts";
 import { CLI, type Lab, text, until } from "../support/workspace.ts";
 
 async function receiver(answer?: (request: Received, before: number) => Answer): Promise<Receiver> {

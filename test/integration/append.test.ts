@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { folder } from "../support/folder.ts";
 
-const WORKER = fileURLToPath(new URL("../support/append-worker.ts", import.meta.url));
+const WORKER = fileURLToPath(new URL("../support/worker/append-worker.ts", import.meta.url));
 
 it("R-000.7: 5 processes that append to one file lose nothing and never interleave", async () => {
   const file = join(folder(), "events.log");

@@ -7,11 +7,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { Appender } from "../../src/disk/appender.ts";
+import { syncedPaths } from "../support/fault/synced.ts";
 import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
-import { syncedPaths } from "../support/synced.ts";
 
-const WORKER = fileURLToPath(new URL("../support/appender-worker.ts", import.meta.url));
+const WORKER = fileURLToPath(new URL("../support/worker/appender-worker.ts", import.meta.url));
 
 function lines(file: string): unknown[] {
   return readFileSync(file, "utf8")

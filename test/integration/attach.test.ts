@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statSync, symlinkSync, unlinkSync } from "node:f
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { windowServer } from "../../src/process/window.ts";
-import { identify, kill9 } from "../support/keeper-kill.ts";
+import { identify, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { CLI, ended, type Lab, text, until } from "../support/workspace.ts";
 

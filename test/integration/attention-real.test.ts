@@ -1,11 +1,11 @@
 /** What the real Claude Code leaves to a person while it says "success" and exits with 0. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CliOptions, startCli } from "../support/cli/cli-trial.ts";
+import { isInstalled } from "../support/cli/real-clis.ts";
 import { midwatch } from "../support/cli.ts";
-import { type CliOptions, startCli } from "../support/cli-trial.ts";
 import { lab } from "../support/lab.ts";
-import type { Step } from "../support/model-api/scenario.ts";
-import { ModelApi } from "../support/model-api/server.ts";
-import { isInstalled } from "../support/real-clis.ts";
+import type { Step } from "../support/model/model-api/scenario.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 
 const TIMEOUT_MS = 120_000;
 

@@ -5,9 +5,9 @@ import { expect, it } from "vitest";
 import type { Attention } from "../../src/core/attention-record.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { midwatch } from "../support/cli.ts";
-import { bearer, ask as get } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
-import { httpClient, httpServer } from "../support/mcp-client.ts";
+import { httpClient, httpServer } from "../support/mcp/mcp-client.ts";
+import { bearer, ask as get } from "../support/net/http.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 const SESSION = "6d6f1f0e-2f6b-4a53-9d7e-1f0f8e8f4b11";

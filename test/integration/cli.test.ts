@@ -28,7 +28,7 @@ function midwatch(file: string, ...args: string[]) {
 
 describe("the command as a process", () => {
   it.each(["SIGINT", "SIGTERM"] as const)("ends at once on %s, as a shell expects it", async (signal) => {
-    const { child, closed, stderr } = midwatch(supportFile("endless-cli.ts"), "endless");
+    const { child, closed, stderr } = midwatch(supportFile("cli/endless-cli.ts"), "endless");
     await once(child.stdout, "data");
     child.stdout.resume();
     child.kill(signal);
@@ -47,7 +47,7 @@ describe("the command as a process", () => {
   });
 
   it("ends quietly when the reader of its output has gone", async () => {
-    const { child, closed, stderr } = midwatch(supportFile("endless-cli.ts"), "endless");
+    const { child, closed, stderr } = midwatch(supportFile("cli/endless-cli.ts"), "endless");
     await once(child.stdout, "data");
     child.stdout.destroy();
     expect([await closed, stderr()]).toEqual([[0, null], ""]);

@@ -1,12 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { cliCommand, isInstalled } from "../support/cli/real-clis.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
-import { ModelApi } from "../support/model-api/server.ts";
-import { cliCommand, isInstalled } from "../support/real-clis.ts";
-import { gitIn, makeRepository } from "../support/repository.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
+import { gitIn, makeRepository } from "../support/net/repository.ts";
 import { text } from "../support/workspace.ts";
 
 let api: ModelApi;

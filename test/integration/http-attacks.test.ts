@@ -6,9 +6,9 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { operations } from "../../src/operations/index.ts";
-import { ask, bearer, Follower, rssOf, startUp, tokenOf, wire } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
-import { resetUpgrades } from "../support/reset-upgrades.ts";
+import { ask, bearer, Follower, rssOf, startUp, tokenOf, wire } from "../support/net/http.ts";
+import { resetUpgrades } from "../support/net/reset-upgrades.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 async function server(here: Lab, limits: Partial<Limits> = {}) {

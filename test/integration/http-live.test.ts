@@ -5,9 +5,9 @@ import { parseAgentId } from "../../src/core/ids.ts";
 import { LIMITS } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { followMany, followThroughKills, Numbers, printer } from "../support/followers.ts";
-import { bearer, Follower, rssOf, startUp, tokenOf } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
+import { followMany, followThroughKills, Numbers, printer } from "../support/net/followers.ts";
+import { bearer, Follower, rssOf, startUp, tokenOf } from "../support/net/http.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 async function follow(here: Lab) {

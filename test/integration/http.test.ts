@@ -6,10 +6,10 @@ import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
-import { told } from "../support/events.ts";
+import { told } from "../support/data/events.ts";
 import { folder } from "../support/folder.ts";
-import { ask, bearer, Follower, startUp, tokenOf } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
+import { ask, bearer, Follower, startUp, tokenOf } from "../support/net/http.ts";
 import { ended, type Lab, until } from "../support/workspace.ts";
 
 async function server(here: Lab, limits: Partial<Limits> = {}) {

@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { processesOf } from "../support/left.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, Lab } from "../support/workspace.ts";
 

@@ -16,7 +16,7 @@ it.for([
   "%s that holds it is waited for, named, and followed at once when it is killed",
   async ([, wrapper], { skip }) => {
     const paths = layout(folder());
-    const [program, ...args] = [...wrapper, process.execPath, supportFile("lock-worker.ts"), paths.root];
+    const [program, ...args] = [...wrapper, process.execPath, supportFile("worker/lock-worker.ts"), paths.root];
     const holder = spawn(program as string, args, { stdio: ["ignore", "pipe", "pipe"] });
     onTestFinished(() => void holder.kill("SIGKILL"));
     const [said] = await Promise.race([once(holder.stdout, "data"), once(holder, "exit").then(() => [""])]);

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { cliProgram, isInstalled } from "../support/cli/real-clis.ts";
 import { lab } from "../support/lab.ts";
-import { httpServer } from "../support/mcp-client.ts";
-import { serveFixtures } from "../support/mcp-fixtures.ts";
+import { httpServer } from "../support/mcp/mcp-client.ts";
+import { serveFixtures } from "../support/mcp/mcp-fixtures.ts";
 import { patient } from "../support/patience.ts";
-import { cliProgram, isInstalled } from "../support/real-clis.ts";
 import { CLI, type Ended, ended, type Lab, supportFile } from "../support/workspace.ts";
 
 const TIMEOUT_MS = patient(120_000);
@@ -34,7 +34,8 @@ describe.skipIf(!isInstalled("conformance"))(
         const at = lab();
         const { url, close } = await serveFixtures(at);
         onTestFinished(close);
-        const known = version === "2026-07-28" ? ["--expected-failures", supportFile("mcp-expected-failures.yml")] : [];
+        const known =
+          version === "2026-07-28" ? ["--expected-failures", supportFile("mcp/mcp-expected-failures.yml")] : [];
         const options = ["--suite", "all", "--spec-version", version, "-o", join(at.folder, "results"), ...known];
         const { code, stdout, stderr } = await start("conformance", at, ["server", "--url", url, ...options]);
         const summary = stdout.slice(stdout.indexOf("=== SUMMARY"));

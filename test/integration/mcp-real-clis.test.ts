@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CliName, cliCommand, cliProgram, isInstalled } from "../support/cli/real-clis.ts";
 import { midwatch } from "../support/cli.ts";
 import { lab } from "../support/lab.ts";
-import { httpServer } from "../support/mcp-client.ts";
-import type { Step } from "../support/model-api/scenario.ts";
-import { ModelApi } from "../support/model-api/server.ts";
+import { httpServer } from "../support/mcp/mcp-client.ts";
+import type { Step } from "../support/model/model-api/scenario.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
-import { type CliName, cliCommand, cliProgram, isInstalled } from "../support/real-clis.ts";
 import { ended, type Lab } from "../support/workspace.ts";
 
 const TIMEOUT_MS = patient(120_000);

@@ -2,9 +2,9 @@ import { existsSync, globSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { told } from "../support/events.ts";
+import { told } from "../support/data/events.ts";
 import { lab } from "../support/lab.ts";
-import { type Era, httpClient, httpServer, stdioClient, type TestClient } from "../support/mcp-client.ts";
+import { type Era, httpClient, httpServer, stdioClient, type TestClient } from "../support/mcp/mcp-client.ts";
 import { type Lab, until } from "../support/workspace.ts";
 
 const TOOLS = [

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Message } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 const MIDWATCH = `"${process.execPath}" "${CLI}"`;
-const LISTENER = [process.execPath, supportFile("listener.ts")];
+const LISTENER = [process.execPath, supportFile("worker/listener.ts")];
 
 interface Heard {
   length: number;
@@ -31,7 +31,7 @@ const states = (all: readonly Message[]): string[] => all.map(({ state }) => sta
 const places = (log: string): string[] => heard(log).map(({ head }) => head.split(".").slice(0, 2).join("."));
 
 function withTalker(at: Lab, more: object = {}): Workspace {
-  const config = { drivers: { talker: supportFile("talker-driver.ts") }, ...more };
+  const config = { drivers: { talker: supportFile("cli/talker-driver.ts") }, ...more };
   writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify(config));
   return at.open();
 }
@@ -64,7 +64,7 @@ describe("messages to a command", () => {
     const record = await at.workspace.runs.start({ argv: LISTENER, interactive: true });
     const accepted: { place: string; sha: string }[] = [];
     const senders = Array.from({ length: 10 }, (_, i) => {
-      const child = at.node(supportFile("send-worker.ts"), at.root, record.agent, String(i), "10", "200000");
+      const child = at.node(supportFile("worker/send-worker.ts"), at.root, record.agent, String(i), "10", "200000");
       child.on("message", (message) => accepted.push(message as (typeof accepted)[number]));
       return once(child, "exit");
     });
@@ -93,7 +93,7 @@ describe("messages to a command", () => {
     for (let round = 0; round < 3; round++) {
       const senders = Array.from({ length: 4 }, (_, i) => {
         const child = at.node(
-          supportFile("send-worker.ts"),
+          supportFile("worker/send-worker.ts"),
           at.root,
           record.agent,
           String(round * 4 + i),

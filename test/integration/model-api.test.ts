@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { type Fault, NO_TOKENS, type Scenario, usageOf } from "../support/model-api/scenario.ts";
-import { ModelApi } from "../support/model-api/server.ts";
+import { type Fault, NO_TOKENS, type Scenario, usageOf } from "../support/model/model-api/scenario.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
 
 const SCRIPT: Scenario = {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { uuidv7 } from "../../src/core/ids.ts";
 import { answer, ask, type Line, type Question } from "../../src/nats/ask.ts";
 import { FleetLink } from "../../src/nats/link.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 
 const STOP: Question = { operation: "stop", input: { agents: ["x"] }, changes: true };

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliResult, midwatch } from "../support/cli.ts";
-import { told } from "../support/events.ts";
+import { told } from "../support/data/events.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 

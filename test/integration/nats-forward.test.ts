@@ -7,8 +7,8 @@ import { Forwarder } from "../../src/nats/forward.ts";
 import { Hub } from "../../src/nats/hub.ts";
 import { fleetNames } from "../../src/nats/names.ts";
 import { folder } from "../support/folder.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 
 describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => {

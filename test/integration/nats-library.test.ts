@@ -1,8 +1,8 @@
 // As in docs/library.md: programs on several machines choose a leader among them through the library.
 import { expect, it } from "vitest";
 import { type JournalEvent, Leader, makeEvent, NatsEngine } from "../../src/index.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 import { until } from "../support/workspace.ts";
 

@@ -8,8 +8,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
-import { hasNats } from "../support/nats-program.ts";
-import { freePort, NatsServer } from "../support/nats-server.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
+import { freePort, NatsServer } from "../support/nats/nats-server.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 

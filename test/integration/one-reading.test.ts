@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { parsed } from "../support/counting-driver.ts";
+import { parsed } from "../support/cli/counting-driver.ts";
 import { lab } from "../support/lab.ts";
 import { CLI, supportFile, until } from "../support/workspace.ts";
 
@@ -26,7 +26,7 @@ it("`up` with limits parses each line once: for limits, messages, the verdict an
   const made = lab({ token_limit: 1_000_000, interactive_idle: "1ms" });
   writeFileSync(
     join(made.folder, "midwatch.config.json"),
-    JSON.stringify({ drivers: { counting: supportFile("counting-driver.ts") } }),
+    JSON.stringify({ drivers: { counting: supportFile("cli/counting-driver.ts") } }),
   );
   parsed.clear();
   const workspace = made.open();

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { serve } from "../../src/doors/http/serve.ts";
 import { Log } from "../../src/log/log.ts";
-import { bearer, Follower, tokenOf } from "../support/http.ts";
 import { lab } from "../support/lab.ts";
+import { bearer, Follower, tokenOf } from "../support/net/http.ts";
 import { until } from "../support/workspace.ts";
 
 const TRIES = 20;

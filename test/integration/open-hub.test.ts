@@ -1,8 +1,8 @@
 // A hub that anybody may use is not joined: whoever may ask a host may run commands there.
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { ownNetwork } from "../support/lan.ts";
-import { hasNats } from "../support/nats-program.ts";
+import { ownNetwork } from "../support/nats/lan.ts";
+import { hasNats } from "../support/nats/nats-program.ts";
 import { patient } from "../support/patience.ts";
 import { supportFile } from "../support/workspace.ts";
 
@@ -13,7 +13,7 @@ it.skipIf(!hasNats("current") || network === undefined)(
   "`up --join` refuses a hub without keys that other machines reach, and says what to do",
   { timeout: patient(60_000) },
   () => {
-    const [program = "", ...args] = [...(network?.via ?? []), process.execPath, supportFile("open-hub-worker.ts")];
+    const [program = "", ...args] = [...(network?.via ?? []), process.execPath, supportFile("nats/open-hub-worker.ts")];
     const env = { ...process.env, ...network?.env };
     const { stdout, status } = spawnSync(program, args, { env, encoding: "utf8", timeout: patient(50_000) });
     expect(status).toBe(0);

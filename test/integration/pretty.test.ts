@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { driverNamed } from "../../src/drivers/index.ts";
 import { activityText } from "../../src/operations/activity.ts";
-import { CLI_NAMES } from "../support/real-clis.ts";
+import { CLI_NAMES } from "../support/cli/real-clis.ts";
 
 it.each(CLI_NAMES)("a recorded stream of %s reads as what was said and done", (name) => {
   const stream = readFileSync(new URL(`../fixtures/streams/${name}-success.jsonl`, import.meta.url), "utf8");

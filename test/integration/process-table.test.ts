@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { afterEach, expect, it, onTestFinished } from "vitest";
 import { host, isGone, readProcess } from "../../src/process/identity.ts";
 import { keeperTable, procTable } from "../../src/process/table.ts";
+import { livesIn, zoo } from "../support/fault/zoo.ts";
 import { text, until } from "../support/workspace.ts";
-import { livesIn, zoo } from "../support/zoo.ts";
 
 const MARK = `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
 let child: ChildProcess | undefined;

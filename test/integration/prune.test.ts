@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ExitFact } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
-import { counts, told } from "../support/events.ts";
+import { counts, told } from "../support/data/events.ts";
+import { snapshot } from "../support/data/snapshot.ts";
 import { lab } from "../support/lab.ts";
-import { snapshot } from "../support/snapshot.ts";
 import { type Lab, text, until } from "../support/workspace.ts";
 
 const DAY = 86_400_000;

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { DoneFact, Report, Tokens } from "../../src/core/types.ts";
-import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../support/cli-trial.ts";
-import { identify, signal } from "../support/keeper-kill.ts";
+import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../support/cli/cli-trial.ts";
+import { type CliName, isInstalled } from "../support/cli/real-clis.ts";
+import { identify, signal } from "../support/fault/keeper-kill.ts";
+import { isAlive } from "../support/fault/zoo.ts";
 import { lab } from "../support/lab.ts";
-import { ModelApi } from "../support/model-api/server.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
-import { type CliName, isInstalled } from "../support/real-clis.ts";
 import { text, until } from "../support/workspace.ts";
-import { isAlive } from "../support/zoo.ts";
 
 const TIMEOUT_MS = patient(90_000);
 

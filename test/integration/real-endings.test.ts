@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startCli } from "../support/cli-trial.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { startCli } from "../support/cli/cli-trial.ts";
+import { isInstalled } from "../support/cli/real-clis.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
-import { ModelApi } from "../support/model-api/server.ts";
-import { isInstalled } from "../support/real-clis.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { text, until } from "../support/workspace.ts";
 
 const TIMEOUT_MS = 90_000;

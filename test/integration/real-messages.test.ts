@@ -1,10 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
+import { cliCommand, cliProgram, isInstalled } from "../support/cli/real-clis.ts";
 import { lab } from "../support/lab.ts";
-import { ModelApi } from "../support/model-api/server.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
-import { cliCommand, cliProgram, isInstalled } from "../support/real-clis.ts";
 import { text, until } from "../support/workspace.ts";
 
 it.skipIf(!isInstalled("claude"))(

@@ -15,7 +15,7 @@ import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 
-const WORKER = fileURLToPath(new URL("../support/registry-worker.ts", import.meta.url));
+const WORKER = fileURLToPath(new URL("../support/worker/registry-worker.ts", import.meta.url));
 
 function worker(...args: string[]): ChildProcess {
   const child = fork(WORKER, args);

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Tokens } from "../../src/core/types.ts";
 import { driverNamed } from "../../src/drivers/index.ts";
-import { readAll } from "../support/driver.ts";
-import { CLI_NAMES } from "../support/real-clis.ts";
+import { readAll } from "../support/cli/driver.ts";
+import { CLI_NAMES } from "../support/cli/real-clis.ts";
 
 const FOLDER = fileURLToPath(new URL("../fixtures/streams", import.meta.url));
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { checkIndex } from "../support/index-check.ts";
+import { checkIndex } from "../support/data/index-check.ts";
 import { lab } from "../support/lab.ts";
 import { type Lab, text } from "../support/workspace.ts";
 

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CleanupFact, ExitFact } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
-import { counts, told } from "../support/events.ts";
-import { keeperOf, kill9 } from "../support/keeper-kill.ts";
+import { counts, told } from "../support/data/events.ts";
+import { snapshot } from "../support/data/snapshot.ts";
+import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
-import { snapshot } from "../support/snapshot.ts";
 import { type Lab, text, until } from "../support/workspace.ts";
 
 const HOUR = 3_600_000;

@@ -13,7 +13,7 @@ it("where every line is a hit, a search holds a few batches of them, however slo
     path,
     `${"a hit in each line, and some more text behind it, so that it has the length of a usual line\n".repeat(LINES)}`,
   );
-  const { code, stdout, stderr } = await ended(lab().node(supportFile("slow-search.ts"), path));
+  const { code, stdout, stderr } = await ended(lab().node(supportFile("worker/slow-search.ts"), path));
   expect([code, stderr]).toEqual([0, ""]);
   const { hits, grownMb } = JSON.parse(stdout) as { hits: number; grownMb: number };
   expect(hits).toBe(2 * LINES);

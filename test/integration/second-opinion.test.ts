@@ -5,8 +5,8 @@ import type { AgentSummary } from "../../src/fleet/workspace.ts";
 import type { OpinionState } from "../../src/watch/opinion/opinion-state.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
-import { GOOD, type LlmServer, llmServer, type Reply } from "../support/llm-server.ts";
-import { asking, init, KEY, placeSpeaker, says, stateOf, step } from "../support/opinions.ts";
+import { GOOD, type LlmServer, llmServer, type Reply } from "../support/model/llm-server.ts";
+import { asking, init, KEY, placeSpeaker, says, stateOf, step } from "../support/model/opinions.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, ended, type Lab, supportFile, until } from "../support/workspace.ts";
 

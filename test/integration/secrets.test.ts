@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
+import { makeRepository } from "../support/net/repository.ts";
 import { patient } from "../support/patience.ts";
-import { makeRepository } from "../support/repository.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 
 const INHERITED = 'inherited "value" of/it';

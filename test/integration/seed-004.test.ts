@@ -5,7 +5,7 @@ import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from "
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { CleanupFact } from "../../src/core/types.ts";
-import { identify } from "../support/keeper-kill.ts";
+import { identify } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { CLI, lives, text, until } from "../support/workspace.ts";
 

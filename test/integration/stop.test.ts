@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { CleanupFact, DoneFact, Report, StopFact } from "../../src/core/types.ts";
-import { identify } from "../support/keeper-kill.ts";
+import { identify } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { type Lab, lives, supportFile, text, until } from "../support/workspace.ts";
@@ -102,7 +102,7 @@ describe("exits", () => {
     const leftovers = ["sleep 300", "setsid sleep 300", "env -i sleep 300"].map(
       (one) => `${one} & echo $! >>"${pids}"`,
     );
-    const launcher = at.node(supportFile("launch-server.ts"), at.root);
+    const launcher = at.node(supportFile("worker/launch-server.ts"), at.root);
     await new Promise((resolve) => launcher.once("message", resolve));
     const go = join(at.folder, "go");
     const script = `${leftovers.join("\n")}\nuntil [ -e "${go}" ]; do sleep 0.02; done; exit 7`;

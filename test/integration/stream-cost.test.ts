@@ -7,8 +7,8 @@ import { driverNamed } from "../../src/drivers/index.ts";
 import { StreamState } from "../../src/stream/stream-state.ts";
 import { costBy, priceOf } from "../../src/watch/cost.ts";
 import { RunReading } from "../../src/watch/run-reading.ts";
+import { PlainLog } from "../support/cli/plain-log.ts";
 import { folder } from "../support/folder.ts";
-import { PlainLog } from "../support/plain-log.ts";
 
 const FOLDER = fileURLToPath(new URL("../fixtures/streams", import.meta.url));
 const streams = globSync("*.jsonl", { cwd: FOLDER }).map((file) => ({

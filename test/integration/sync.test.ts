@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { SyncStatus } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
+import { fileOf } from "../support/data/journal.ts";
 import { folder } from "../support/folder.ts";
-import { fileOf } from "../support/journal.ts";
 import { lab } from "../support/lab.ts";
-import { gitIn, makeRepository, put } from "../support/repository.ts";
+import { gitIn, makeRepository, put } from "../support/net/repository.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 
 const json = <T>(text: string): T => JSON.parse(text) as T;

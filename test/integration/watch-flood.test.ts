@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
+import { speaker } from "../support/cli/speaker.ts";
 import { lab } from "../support/lab.ts";
-import { speaker } from "../support/speaker.ts";
 import { until } from "../support/workspace.ts";
 
 /** Of one log in one round. */

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AgentSummary, RunRecord, Workspace } from "../../src/fleet/workspace.ts";
-import { type CliOptions, type CliTrial, startCli, WORKS } from "../support/cli-trial.ts";
+import { type CliOptions, type CliTrial, startCli, WORKS } from "../support/cli/cli-trial.ts";
+import { isInstalled } from "../support/cli/real-clis.ts";
+import { speaker } from "../support/cli/speaker.ts";
 import { lab } from "../support/lab.ts";
-import type { Fault } from "../support/model-api/scenario.ts";
-import { ModelApi } from "../support/model-api/server.ts";
+import type { Fault } from "../support/model/model-api/scenario.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
-import { isInstalled } from "../support/real-clis.ts";
-import { speaker } from "../support/speaker.ts";
 import { text, until } from "../support/workspace.ts";
 
 const TIMEOUT_MS = patient(90_000);

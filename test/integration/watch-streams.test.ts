@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { driverNamed } from "../../src/drivers/index.ts";
 import { type Facts, Judge, type Judgement } from "../../src/judge/judge.ts";
-import { CLI_NAMES } from "../support/real-clis.ts";
+import { CLI_NAMES } from "../support/cli/real-clis.ts";
 
 const TASK = "Do what the script says: write a file, read it, and run a command on it.";
 const START = Date.parse("2026-11-16T00:00:00Z");

@@ -5,7 +5,7 @@ import { type ConfigInput, loadConfig } from "../../src/core/config/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
 import type { AgentSummary, JournalEvent } from "../../src/fleet/workspace.ts";
-import { speaker } from "../support/speaker.ts";
+import { speaker } from "../support/cli/speaker.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 
 const SIXTEEN = [

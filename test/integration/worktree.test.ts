@@ -8,8 +8,8 @@ import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
+import { gitIn, makeRepository, put } from "../support/net/repository.ts";
 import { patient } from "../support/patience.ts";
-import { gitIn, makeRepository, put } from "../support/repository.ts";
 import { lookLater } from "../support/settled.ts";
 import { CLI, ended, type Lab, until } from "../support/workspace.ts";
 

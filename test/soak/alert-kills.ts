@@ -12,10 +12,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedLog } from "../../src/journal/embedded.ts";
 import { makeEvent } from "../../src/journal/event.ts";
-import { fastAlerts } from "../support/alerts.ts";
+import { pick, random } from "../support/data/random.ts";
+import { fastAlerts } from "../support/net/alerts.ts";
+import { eventsIn, Receiver } from "../support/net/receiver.ts";
 import { patient } from "../support/patience.ts";
-import { pick, random } from "../support/random.ts";
-import { eventsIn, Receiver } from "../support/receiver.ts";
 import { supportFile } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -54,7 +54,7 @@ export function alertKills(count: number, seed = 1): Promise<Report> {
       await first.close();
       for (const round of rounds(count)) {
         const at = STEPS[round % STEPS.length] as (typeof STEPS)[number];
-        const made = spawn(process.execPath, [supportFile("alert-at.ts"), root, JSON.stringify(config)], {
+        const made = spawn(process.execPath, [supportFile("worker/alert-at.ts"), root, JSON.stringify(config)], {
           stdio: ["ignore", "pipe", "inherit"],
         });
         child = made;

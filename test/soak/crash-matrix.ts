@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MidwatchError } from "../../src/core/errors.ts";
 import type { ShowRecord } from "../../src/core/types.ts";
-import { checkIndex } from "../support/index-check.ts";
-import { output } from "../support/output.ts";
+import { output } from "../support/cli/output.ts";
+import { checkIndex } from "../support/data/index-check.ts";
+import { pick, random } from "../support/data/random.ts";
 import { patient } from "../support/patience.ts";
-import { pick, random } from "../support/random.ts";
 import { CLI, ended, Lab, supportFile } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -49,7 +49,7 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
   // Above the keeper: the launcher that waits, one that follows the log, one that lists again and again.
   const launcher = lab.node(
     CLI,
-    ...["run", "--json", "--wait", "--workspace", lab.root, "--", process.execPath, supportFile("printer.ts")],
+    ...["run", "--json", "--wait", "--workspace", lab.root, "--", process.execPath, supportFile("cli/printer.ts")],
     ...args,
   );
   const above = [launcher];

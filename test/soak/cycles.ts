@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
+import { pick, random } from "../support/data/random.ts";
 import { patient } from "../support/patience.ts";
-import { pick, random } from "../support/random.ts";
 import { Lab, until } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 

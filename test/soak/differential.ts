@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { jsonlCount, jsonlPage, jsonlTail } from "../../src/log/jsonl.ts";
 import { Log } from "../../src/log/log.ts";
 import { search } from "../../src/log/search.ts";
-import { randomFile, seeded } from "../support/random-file.ts";
+import { randomFile, seeded } from "../support/data/random-file.ts";
 import { campaign, type Report } from "./report.ts";
 
 function tool(command: string, ...args: string[]): Buffer {

@@ -10,10 +10,10 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CursorRow } from "../../src/registry/registry.ts";
-import { consumed, FileConsumer } from "../support/file-consumer.ts";
-import { pick, random } from "../support/random.ts";
+import { pick, random } from "../support/data/random.ts";
+import { KINDS, WrittenFile } from "../support/data/written-file.ts";
+import { consumed, FileConsumer } from "../support/worker/file-consumer.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
-import { KINDS, WrittenFile } from "../support/written-file.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
 /** More than is read in one look, so that a kill finds some unread. */
@@ -33,7 +33,7 @@ export function fileKills(count: number, seed = 1): Promise<Report> {
     let reader: ChildProcess | undefined;
     try {
       for (const _ of rounds(count)) {
-        reader = spawn(process.execPath, [supportFile("file-read-loop.ts"), lab.root, out, ...paths], {
+        reader = spawn(process.execPath, [supportFile("worker/file-read-loop.ts"), lab.root, out, ...paths], {
           stdio: ["ignore", "pipe", "inherit"],
         });
         const ended = once(reader, "exit");

@@ -13,11 +13,11 @@ import type { JournalEvent } from "../../src/journal/event.ts";
 import { ELECTION } from "../../src/journal/term.ts";
 import { NatsEngine } from "../../src/nats/engine.ts";
 import { natsInit } from "../../src/setup/nats-init.ts";
-import { Candidate, ChaosHost, FLEET } from "../support/chaos-host.ts";
-import { Lan } from "../support/lan.ts";
-import { NatsCluster } from "../support/nats-cluster.ts";
+import { pick, random } from "../support/data/random.ts";
+import { Candidate, ChaosHost, FLEET } from "../support/nats/chaos-host.ts";
+import { Lan } from "../support/nats/lan.ts";
+import { NatsCluster } from "../support/nats/nats-cluster.ts";
 import { patient } from "../support/patience.ts";
-import { pick, random } from "../support/random.ts";
 import { until } from "../support/workspace.ts";
 import { campaign, percentile, type Report } from "./report.ts";
 

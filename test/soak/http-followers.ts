@@ -1,5 +1,5 @@
 /** 200 clients follow 50 busy logs over the WebSocket, one of them without reading: no loss, no repeat, a server that does not grow. */
-import { followMany, followThroughKills } from "../support/followers.ts";
+import { followMany, followThroughKills } from "../support/net/followers.ts";
 import { Lab } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { ownNetwork } from "../support/lan.ts";
+import { ownNetwork } from "../support/nats/lan.ts";
 import type { Report } from "./report.ts";
 
 const RUN = fileURLToPath(new URL("run.ts", import.meta.url));

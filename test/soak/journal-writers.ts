@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
-import { readJournal } from "../support/journal.ts";
-import { random } from "../support/random.ts";
+import { readJournal } from "../support/data/journal.ts";
+import { random } from "../support/data/random.ts";
 import { supportFile } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 
@@ -75,7 +75,13 @@ export function journalWriters(count: number, seed = 1): Promise<Report> {
           return write(`node${i}`, most, () =>
             spawn(
               process.execPath,
-              [supportFile("journal-writer.ts"), workspace.root, `node${i}.${life++}`, String(most), String(LONG)],
+              [
+                supportFile("worker/journal-writer.ts"),
+                workspace.root,
+                `node${i}.${life++}`,
+                String(most),
+                String(LONG),
+              ],
               OWN,
             ),
           );

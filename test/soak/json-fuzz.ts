@@ -1,6 +1,6 @@
 /** The kernel's JSON validator against JSON.parse on mutated lines. */
 import { KernelScanner } from "../../src/log/scanner.ts";
-import { fuzzJson } from "../support/json-fuzz.ts";
+import { fuzzJson } from "../support/data/json-fuzz.ts";
 import { campaign, type Report } from "./report.ts";
 
 export function jsonFuzz(count: number, seed = 1): Promise<Report> {

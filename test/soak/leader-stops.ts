@@ -13,7 +13,7 @@ import type { JournalEvent } from "../../src/journal/event.ts";
 import type { LeaseValue } from "../../src/journal/lease.ts";
 import { fenced } from "../../src/journal/term.ts";
 import { readProcess } from "../../src/process/identity.ts";
-import { pick, random } from "../support/random.ts";
+import { pick, random } from "../support/data/random.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { campaign, percentile, type Report, rounds } from "./report.ts";
 
@@ -142,7 +142,7 @@ async function following(engine: EmbeddedEngine, before: string, ms: number): Pr
 }
 
 async function startWorker(lab: Lab, ttlMs: number, watch: (took: number) => void): Promise<Worker> {
-  const child = lab.node(supportFile("leader-worker.ts"), lab.root, String(ttlMs));
+  const child = lab.node(supportFile("worker/leader-worker.ts"), lab.root, String(ttlMs));
   const name = await new Promise<string>((resolve, reject) => {
     child.once("message", ({ name: told }: { name: string }) => resolve(told));
     child.once("exit", () => reject(new Error("a worker ended")));

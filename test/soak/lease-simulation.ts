@@ -1,5 +1,5 @@
 /**
- * Leaders, their events, a consumer and a projector in a simulated world (test/support/simulation.ts), one seed after another. What has to hold:
+ * Leaders, their events, a consumer and a projector in a simulated world (test/support/data/simulation.ts), one seed after another. What has to hold:
  * nobody sees an event of a leader that was followed, each term has one holder, two never take themselves for the leader at once,
  * forged lines change nothing, a leader is found again when the troubles end, the consumer gets all that counts, in order, and a view
  * that is kept up to date by a process that dies again and again is the one that a rebuild gives.
@@ -10,8 +10,8 @@ import type { JournalEvent } from "../../src/journal/event.ts";
 import { Lease, type LeaseValue } from "../../src/journal/lease.ts";
 import { emptyProjection, fold, type Projection } from "../../src/journal/snapshot/project.ts";
 import { fenced } from "../../src/journal/term.ts";
-import { MemoryStore } from "../support/memory-engine.ts";
-import { FaultyEngine, Life, type Troubles, World } from "../support/simulation.ts";
+import { MemoryStore } from "../support/data/memory-engine.ts";
+import { FaultyEngine, Life, type Troubles, World } from "../support/data/simulation.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
 const TTL = 1000;

@@ -3,9 +3,9 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimFact } from "../../src/core/types.ts";
-import { checkIndex } from "../support/index-check.ts";
-import { output } from "../support/output.ts";
-import { pick, random } from "../support/random.ts";
+import { output } from "../support/cli/output.ts";
+import { checkIndex } from "../support/data/index-check.ts";
+import { pick, random } from "../support/data/random.ts";
 import { Lab, lives, supportFile, text, until } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -34,7 +34,7 @@ export function lostKeepers(count: number, seed = 1): Promise<Report> {
 async function oneRound(lab: Lab, next: () => number, say: (what: string) => void): Promise<string> {
   const seed = Math.floor(next() * 1e9);
   const side = join(lab.folder, "side");
-  const argv = [process.execPath, supportFile("printer.ts"), String(seed), String(BYTES), "0", side, "500"];
+  const argv = [process.execPath, supportFile("cli/printer.ts"), String(seed), String(BYTES), "0", side, "500"];
   const starting = lab.workspace.runs.start({ argv }).catch(() => undefined); // A keeper that dies gives no answer.
   let claim: ClaimFact | undefined;
   await until(() => {

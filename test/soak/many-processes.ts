@@ -20,7 +20,7 @@ export function manyProcesses(count: number, seed = 0): Promise<Report> {
       const started: RunRecord[] = [];
       await Promise.all(
         Array.from({ length: PROCESSES }, async (_, i) => {
-          const child = lab.node(supportFile("fleet-worker.ts"), lab.root, String(count), `w${i}`);
+          const child = lab.node(supportFile("worker/fleet-worker.ts"), lab.root, String(count), `w${i}`);
           child.once("message", (message) => {
             const sent = message as { started: RunRecord[]; ended: ListRecord[] };
             started.push(...sent.started);

@@ -5,9 +5,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GOOD, llmServer, type Reply } from "../support/llm-server.ts";
-import { stateOf } from "../support/opinions.ts";
-import { pick, random } from "../support/random.ts";
+import { pick, random } from "../support/data/random.ts";
+import { GOOD, llmServer, type Reply } from "../support/model/llm-server.ts";
+import { stateOf } from "../support/model/opinions.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 
@@ -49,7 +49,7 @@ export function opinionKills(count: number, seed = 1): Promise<Report> {
       for (let n = 0; n < AGENTS; n++) runs.push(await lab.sh(script(n)));
       for (let round = 0; round < count; round++) {
         while (watches.size < 2) {
-          const args = [supportFile("opinion-loop.ts"), lab.root, lab.folder, llm.url, String(BUDGET)];
+          const args = [supportFile("worker/opinion-loop.ts"), lab.root, lab.folder, llm.url, String(BUDGET)];
           watches.add(spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] }));
         }
         // When some calls have been made, a moment after one has begun.

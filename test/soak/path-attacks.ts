@@ -8,10 +8,10 @@ import { cpSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSy
 import { basename, join } from "node:path";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
-import { makeFifo } from "../support/fifo.ts";
+import { pick, random } from "../support/data/random.ts";
+import { snapshot } from "../support/data/snapshot.ts";
+import { makeFifo } from "../support/fault/fifo.ts";
 import { patient } from "../support/patience.ts";
-import { pick, random } from "../support/random.ts";
-import { snapshot } from "../support/snapshot.ts";
 import { Lab, supportFile, text } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -57,7 +57,7 @@ export function pathAttacks(count: number, seed = 1): Promise<Report> {
   return campaign("path attacks", count, seed, async (fail, figures) => {
     const next = random(seed);
     const lab = new Lab();
-    const swapper = lab.node(supportFile("swapper.ts"));
+    const swapper = lab.node(supportFile("fault/swapper.ts"));
     await once(swapper, "message");
     const ask = async (message: object | string): Promise<void> => {
       const answered = once(swapper, "message");

@@ -22,7 +22,7 @@ export function pidReuse(count: number, seed = 1): Promise<Report> {
       figures["skipped"] = missing;
       return;
     }
-    const worker = [process.execPath, supportFile("pid-reuse.ts"), String(count), String(seed)];
+    const worker = [process.execPath, supportFile("fault/pid-reuse.ts"), String(count), String(seed)];
     const child = spawn("unshare", [...INSIDE, ...worker], { stdio: ["ignore", "pipe", "inherit"] });
     let text = "";
     child.stdout.on("data", (part) => {

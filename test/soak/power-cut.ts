@@ -6,10 +6,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readJournal } from "../support/journal.ts";
-import { LoopDisk } from "../support/loop-disk.ts";
+import { readJournal } from "../support/data/journal.ts";
+import { random } from "../support/data/random.ts";
+import { LoopDisk } from "../support/fault/loop-disk.ts";
 import { patient } from "../support/patience.ts";
-import { random } from "../support/random.ts";
 import { supportFile } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -49,7 +49,7 @@ async function cutOnce(
     const said: string[] = writers.map(() => "");
     for (let i = 0; i < WRITERS; i++) {
       const args = [
-        supportFile("journal-writer.ts"),
+        supportFile("worker/journal-writer.ts"),
         root,
         `w${i}`,
         "1000000",

@@ -4,12 +4,12 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../src/core/types.ts";
-import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../support/cli-trial.ts";
-import { identify, signal } from "../support/keeper-kill.ts";
-import type { Fault, Scenario, Step } from "../support/model-api/scenario.ts";
-import { ModelApi } from "../support/model-api/server.ts";
-import { CLI_NAMES, type CliName, isInstalled } from "../support/real-clis.ts";
-import { keepStream } from "../support/stream-fixture.ts";
+import { type CliTrial, startCli, stuckInTool, WORKS, wrongAtEnd } from "../support/cli/cli-trial.ts";
+import { CLI_NAMES, type CliName, isInstalled } from "../support/cli/real-clis.ts";
+import { keepStream } from "../support/cli/stream-fixture.ts";
+import { identify, signal } from "../support/fault/keeper-kill.ts";
+import type { Fault, Scenario, Step } from "../support/model/model-api/scenario.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { Lab, until } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 

@@ -1,6 +1,6 @@
 /** Clients without a token that ask for a WebSocket and reset the connection: the server lives and has no socket more than before. */
-import { startUp } from "../support/http.ts";
-import { resetUpgrades } from "../support/reset-upgrades.ts";
+import { startUp } from "../support/net/http.ts";
+import { resetUpgrades } from "../support/net/reset-upgrades.ts";
 import { Lab } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { pick, random } from "../support/data/random.ts";
 import { filesIn, processesOf } from "../support/left.ts";
-import { pick, random } from "../support/random.ts";
 import { until } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 

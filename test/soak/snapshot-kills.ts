@@ -11,8 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { layout } from "../../src/disk/layout.ts";
 import { EmbeddedLog } from "../../src/journal/embedded.ts";
 import { makeEvent } from "../../src/journal/event.ts";
-import { fileOf, readJournal, snapshotOf } from "../support/journal.ts";
-import { pick, random } from "../support/random.ts";
+import { fileOf, readJournal, snapshotOf } from "../support/data/journal.ts";
+import { pick, random } from "../support/data/random.ts";
 import { supportFile } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -47,7 +47,7 @@ export function snapshotKills(count: number, seed = 1): Promise<Report> {
       await talk();
       for (const round of rounds(count)) {
         const at = STEPS[round % STEPS.length] as (typeof STEPS)[number];
-        const made = spawn(process.execPath, [supportFile("snapshot-at.ts"), root], {
+        const made = spawn(process.execPath, [supportFile("worker/snapshot-at.ts"), root], {
           stdio: ["ignore", "pipe", "inherit"],
         });
         child = made;

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { Report as StopReport } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
+import { random } from "../support/data/random.ts";
 import { patient } from "../support/patience.ts";
-import { random } from "../support/random.ts";
 import { Lab, supportFile } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -17,7 +17,7 @@ export function stopRaces(count: number, seed = 1): Promise<Report> {
     const lab = new Lab();
     const outcomes: Record<string, number> = {};
     try {
-      const launcher = lab.node(supportFile("launch-server.ts"), lab.root);
+      const launcher = lab.node(supportFile("worker/launch-server.ts"), lab.root);
       await once(launcher, "message");
       for (const round of rounds(count)) {
         const say = (what: string): void => fail(`round ${round} of seed ${seed}: ${what}`);

@@ -1,8 +1,8 @@
 /** Randomised stops over the whole zoo, on both tiers. The same seed gives the same trials. */
 import { execFileSync } from "node:child_process";
-import { pick, random } from "../support/random.ts";
-import { runTrial, type Tier, type Trial, type TrialResult } from "../support/trial.ts";
-import { zoo } from "../support/zoo.ts";
+import { pick, random } from "../support/data/random.ts";
+import { runTrial, type Tier, type Trial, type TrialResult } from "../support/fault/trial.ts";
+import { zoo } from "../support/fault/zoo.ts";
 import { campaign, percentile, type Report, rounds } from "./report.ts";
 
 const TIERS: readonly Tier[] = ["auto", "subreaper"];

@@ -8,8 +8,8 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Machine } from "../support/machine.ts";
-import { random } from "../support/random.ts";
+import { random } from "../support/data/random.ts";
+import { Machine } from "../support/net/machine.ts";
 import { supportFile } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -56,7 +56,7 @@ async function converge(
     }
   };
   const killed = async (machine: Machine, at: Step): Promise<void> => {
-    const child = spawn(process.execPath, [supportFile("sync-at.ts"), join(machine.root, ".."), remote, at], {
+    const child = spawn(process.execPath, [supportFile("worker/sync-at.ts"), join(machine.root, ".."), remote, at], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     children.add(child);

@@ -17,7 +17,7 @@ export function takeOver(count: number, seed = 0): Promise<Report> {
       execFileSync("/usr/bin/mkfifo", [fifo]);
       const ending = Math.floor(count / 4);
       const starter = lab.node(
-        supportFile("fleet-starter.ts"),
+        supportFile("worker/fleet-starter.ts"),
         ...[lab.root, String(count - ending), String(ending), fifo],
       );
       const [sent] = await once(starter, "message", { signal: AbortSignal.timeout(patient(60_000)) });

@@ -7,10 +7,10 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
-import { startCli, WORKS } from "../support/cli-trial.ts";
-import { ModelApi } from "../support/model-api/server.ts";
-import { isInstalled } from "../support/real-clis.ts";
-import { speaker } from "../support/speaker.ts";
+import { startCli, WORKS } from "../support/cli/cli-trial.ts";
+import { isInstalled } from "../support/cli/real-clis.ts";
+import { speaker } from "../support/cli/speaker.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
 import { Lab } from "../support/workspace.ts";
 import { campaign, type Report } from "./report.ts";
 

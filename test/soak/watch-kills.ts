@@ -11,8 +11,8 @@ import { crc32 } from "node:zlib";
 import { MidwatchError } from "../../src/core/errors.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { type AgentSummary, openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
-import { pick, random } from "../support/random.ts";
-import { placeToolUser, TOKENS_EACH } from "../support/tool-user.ts";
+import { placeToolUser, TOKENS_EACH } from "../support/cli/tool-user.ts";
+import { pick, random } from "../support/data/random.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 
@@ -32,7 +32,7 @@ export function watchKills(count: number, seed = 1): Promise<Report> {
     const done = { started: 0, restarted: 0, archived: 0 };
     try {
       for (const _ of rounds(count)) {
-        watcher = spawn(process.execPath, [supportFile("watch-loop.ts"), lab.root], {
+        watcher = spawn(process.execPath, [supportFile("worker/watch-loop.ts"), lab.root], {
           stdio: ["ignore", "ignore", "inherit"],
         });
         const ended = once(watcher, "exit");

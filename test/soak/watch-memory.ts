@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
-import { random } from "../support/random.ts";
-import { speaker } from "../support/speaker.ts";
+import { speaker } from "../support/cli/speaker.ts";
+import { random } from "../support/data/random.ts";
 import { Lab } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
 

@@ -14,7 +14,7 @@ export interface Launcher {
 
 /** A launcher in a process of its own that stands still at a step. */
 export async function standing(at: Lab, step: LaunchStep, ...order: string[]): Promise<Launcher> {
-  const child = at.node(supportFile("launch-at.ts"), at.root, step, ...order);
+  const child = at.node(supportFile("worker/launch-at.ts"), at.root, step, ...order);
   await until(() => readProcess(child.pid ?? 0)?.state === "T", 10_000, `stopped at ${step}`);
   const go = async (): Promise<{ phase?: string; error?: { code: string } }> => {
     const told = once(child, "message");

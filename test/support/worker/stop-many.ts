@@ -1,0 +1,13 @@
+// `stop-many.ts ROOT AGENT COUNT PURGE`: COUNT stops of one agent at once, from this process, when it is told to go.
+import { openWorkspace } from "../../../src/fleet/workspace.ts";
+
+const [root = "", agent = "", count = "1", purge = ""] = process.argv.slice(2);
+const workspaces = Array.from({ length: Number(count) }, () =>
+  openWorkspace({ workspace: root, config: { archive_after: purge === "purge" ? "24h" : 0 } }),
+);
+process.once("message", async () => {
+  const stops = workspaces.map((one) => one.runs.stop([agent], { graceMs: 200, purge: purge === "purge" }));
+  const reports = (await Promise.all(stops)).flat();
+  process.send?.(reports, () => process.exit(0));
+});
+process.send?.("ready");
