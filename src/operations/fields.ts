@@ -1,8 +1,9 @@
 /** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
 import { z } from "zod";
 import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config/config-fields.ts";
-import { configValue, plain } from "../core/config/config-value.ts";
+import { configValue } from "../core/config/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
+import { MidwatchError } from "../core/errors.ts";
 import { parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";
 
@@ -28,10 +29,27 @@ export function time(about: string): Field<number, string> {
 export function configFlag(key: ConfigKey): z.ZodOptional<Field<string | number>> {
   const { about, default: standard, kind }: ConfigField = CONFIG_FIELDS[key];
   const value = typeof kind === "string" ? kind.toUpperCase().replace("COUNT", "N") : kind.join("|");
-  return configValue(key).describe(`${about} (${standard})`).meta({ value }).optional();
+  const field: Field<string | number> =
+    typeof kind === "string"
+      ? z.union([z.string(), z.number()]).transform(plain((given) => configValue(key, given)))
+      : z.enum(kind as [string, ...string[]]);
+  return field.describe(`${about} (${standard})`).meta({ value }).optional();
 }
 
 /** An agent id or a unique prefix; inside a run it defaults to the run's own. */
 export function agentRef(about = "Agent id or a unique prefix of one"): z.ZodString {
   return z.string().min(1).describe(about).meta({ value: "ID" });
+}
+
+/** A parser that throws our error, as a zod transform that reports it. */
+function plain<In, Out>(parse: (value: In) => Out): (value: In, context: z.RefinementCtx<In>) => Out {
+  return (value, context) => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+      context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
+      return z.NEVER;
+    }
+  };
 }
