@@ -13,7 +13,7 @@ import { digits, quantile, times } from "./support/figures.ts";
 import { ended } from "./support/process.ts";
 import { type Options, type Row, row } from "./support/row.ts";
 
-const CLI = fileURLToPath(new URL("../src/doors/cli/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../src/doors/cli/midwatch.ts", import.meta.url));
 const FLOODERS = 8;
 /** About 4,000 lines a second each, 100 bytes long. */
 const FLOOD = `while :; do seq -f '{"n":%.0f,"pad":"${"x".repeat(80)}"}' 200; sleep 0.05; done`;

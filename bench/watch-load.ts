@@ -12,7 +12,7 @@ import { digits, times } from "./support/figures.ts";
 import { cpuSeconds, ended, memoryKiB } from "./support/process.ts";
 import { type Options, type Row, row } from "./support/row.ts";
 
-const CLI = fileURLToPath(new URL("../src/doors/cli/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../src/doors/cli/midwatch.ts", import.meta.url));
 const RATE = 50;
 const MOST_PERCENT = 15;
 const WARM_MS = 4000;

@@ -22,6 +22,27 @@ const quietSqlite = {
       : null,
 };
 
+/**
+ * An import of a built-in module makes all exports of it, and with them parts of Node that nobody asked for; `getBuiltinModule` does not. Of modules
+ * that take milliseconds to load, functions fetch theirs when they are called.
+ */
+const LATE = /^node:(child_process|crypto|net|readline|readline.promises|v8|zlib)$/;
+const builtins = {
+  name: "builtins",
+  renderChunk: (code) =>
+    code.replace(/^import \{ (.*) \} from "(node:.*)";$/gm, (_, names, id) => {
+      const kept = id.replace(/\W/g, "_");
+      const get = `process.getBuiltinModule("${id}")`;
+      const isLate = (name) =>
+        LATE.test(id) && /^[a-z]/.test(name) && typeof process.getBuiltinModule(id)[name] === "function";
+      const bindings = names.split(", ").map((each) => {
+        const [name, local = name] = each.split(" as ");
+        return `${local} = ${isLate(name) ? `(...args) => (${kept} ??= ${get}).${name}(...args)` : `${get}.${name}`}`;
+      });
+      return `let ${[kept, ...bindings].join(",\n  ")};`;
+    }),
+};
+
 function run(command, ...args) {
   const { status, error } = spawnSync(command, args, { stdio: "inherit" });
   if (error) console.error(`${command} cannot be run (${error.code}). Next: install ${command}.`);
@@ -36,12 +57,18 @@ run("vite", "build", "--config", "web/vite.config.mjs");
 
 // Optional peers, installed by those who want them (src/watch/opinion/model.ts, src/nats/client.ts).
 const external = ["ai", /^@ai-sdk\//, /^@nats-io\//];
-// Pieces, not one file: a command reads only what it needs. Their names change with their content, so a process that runs keeps finding
-// its own; those of builds of other days are taken away.
+// Pieces, not one file: what every command may need, and what few do (servers, schemas). Their names change with their content, so a process that
+// runs keeps finding its own; those of builds of other days are taken away.
 const PIECE = /^cli-.*\.js$/;
-const bundle = await rolldown({ input: "src/doors/cli/main.ts", platform: "node", external, plugins: [quietSqlite] });
+const bundle = await rolldown({
+  input: "src/doors/cli/midwatch.ts",
+  platform: "node",
+  external,
+  plugins: [quietSqlite, builtins],
+});
 const { output } = await bundle.generate({
   format: "esm",
+  codeSplitting: { groups: [{ name: "main", test: /cli.main\.ts$/ }] },
   entryFileNames: "midwatch.js",
   chunkFileNames: "cli-[name]-[hash].js",
 });

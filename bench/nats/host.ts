@@ -8,7 +8,7 @@ import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { FleetLink } from "../../src/nats/link.ts";
 import { ended } from "../support/process.ts";
 
-const CLI = fileURLToPath(new URL("../../src/doors/cli/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../src/doors/cli/midwatch.ts", import.meta.url));
 const JOIN_MS = 30_000;
 const END_MS = 10_000;
 

@@ -7,16 +7,20 @@ const V4 =
 const V6 =
   "::/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8";
 
-const list = new BlockList();
-for (const [ranges, family] of [
-  [V4, "ipv4"],
-  [V6, "ipv6"],
-] as const) {
-  for (const range of ranges.split(" ")) {
-    const [address = "", bits = "0"] = range.split("/");
-    list.addSubnet(address, Number(bits), family);
+function makeList(): BlockList {
+  const made = new BlockList();
+  for (const [ranges, family] of [
+    [V4, "ipv4"],
+    [V6, "ipv6"],
+  ] as const) {
+    for (const range of ranges.split(" ")) {
+      const [address = "", bits = "0"] = range.split("/");
+      made.addSubnet(address, Number(bits), family);
+    }
   }
+  return made;
 }
+let list: BlockList | undefined;
 
 /** Of an address as the resolver or a socket gives it; what is no address counts as private. */
 export function isPrivate(address: string): boolean {
@@ -24,6 +28,7 @@ export function isPrivate(address: string): boolean {
   const family = isIP(plain);
   if (family === 0) return true;
   // ::ffff:127.0.0.1 is looked for among the ranges of IPv4.
+  list ??= makeList();
   return list.check(plain, family === 4 ? "ipv4" : "ipv6");
 }
 

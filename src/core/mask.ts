@@ -46,7 +46,11 @@ export const RULES: readonly Rule[] = [
   { pattern: /((?<=[a-z0-9+.-]):\/\/[^\s:/@"']{1,64}:)[^\s@/"']{3,}(?=@)/gi, parts: "*://", named: true },
 ];
 /** Which rules can match at all: asked first, because nearly all text has nothing to hide and twelve patterns are slow. */
-const rulesFor = triggers(RULES.map(({ parts }) => parts));
+function rulesFor(text: string | Uint8Array): number {
+  trigger ??= triggers(RULES.map(({ parts }) => parts));
+  return trigger(text);
+}
+let trigger: ReturnType<typeof triggers> | undefined;
 
 export interface Masker {
   /** How many places were hidden so far. */

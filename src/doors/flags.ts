@@ -1,12 +1,12 @@
-/** The flags of an operation, read from its input schema. `snake_case` fields become `--kebab-case` flags. */
-import { z } from "zod";
+/** The flags of an operation, read from the words of its input. `snake_case` fields become `--kebab-case` flags. */
+import type { Described, Words } from "../operations/input.ts";
 import type { Operation } from "../operations/operation.ts";
 
 export interface Flag {
   field: string;
   /** Without the dashes. */
   name: string;
-  kind: "boolean" | "string" | "number" | "json";
+  kind: "boolean" | "string" | "number";
   /** May be given several times. */
   many: boolean;
   short: string | undefined;
@@ -20,18 +20,8 @@ export interface Flag {
   /** Words that fit, among others. */
   suggestions: readonly string[] | undefined;
   required: boolean;
-}
-
-interface Property {
-  type?: string | string[];
-  items?: Property;
-  description?: string;
-  default?: unknown;
-  enum?: unknown[];
-  short?: string;
-  value?: string;
-  optionalValue?: boolean;
-  suggest?: string[];
+  /** Its schema changes nothing and refuses nothing but another type, a word that is no choice, and what is empty. */
+  plain: boolean;
 }
 
 /** Taken by every command. */
@@ -47,27 +37,40 @@ export const GLOBAL_FLAGS: readonly Flag[] = [
 ];
 
 /** Every input field of the operation, those given by place too. */
-export function fieldsOf(operation: Operation): Flag[] {
-  const schema = z.toJSONSchema(operation.input, { io: "input", unrepresentable: "any" });
-  const required = new Set(schema.required ?? []);
-  return Object.entries((schema.properties ?? {}) as Record<string, Property>).map(([field, property]) => {
-    const many = property.type === "array";
-    const one = many ? (property.items ?? {}) : property;
+export function fieldsOf({ input }: Operation): Flag[] {
+  const shape = argument(input.words, "strictObject") as Record<string, Described>;
+  return Object.entries(shape).map(([field, { words }]) => {
+    const item = argument(words, "array") as Described | undefined;
+    const one = item?.words ?? words;
+    const said: Partial<Flag> & { suggest?: string[] } = Object.assign(
+      {},
+      ...words.map(([word, [given]]) => (word === "meta" ? given : word === "describe" ? { about: given } : {})),
+    );
+    const [kind] = one[0] ?? ["string"];
+    const choices = argument(one, "enum") as string[] | undefined;
+    const standard = argument(words, "default");
     return {
       field,
       name: field.replaceAll("_", "-"),
-      kind: kindOf(one),
-      many,
-      short: property.short,
-      value: property.value ?? one.enum?.join("|") ?? field.toUpperCase(),
-      optionalValue: property.optionalValue === true,
-      about: property.description ?? "",
-      standard: property.default,
-      choices: one.enum?.map(String),
-      suggestions: property.suggest,
-      required: required.has(field),
+      kind: kind === "boolean" || kind === "number" ? kind : "string",
+      many: item !== undefined,
+      short: said.short,
+      value: said.value ?? choices?.join("|") ?? field.toUpperCase(),
+      optionalValue: said.optionalValue === true,
+      about: said.about ?? "",
+      standard,
+      choices,
+      suggestions: said.suggest,
+      required: standard === undefined && !words.some(([word]) => word === "optional"),
+      plain: [...words, ...one].every(([word, [given]]) => PLAIN.has(word) || (word === "min" && given === 1)),
     };
   });
+}
+const PLAIN = new Set(["boolean", "string", "enum", "array", "describe", "meta", "default", "optional"]);
+
+/** What was given with a word; undefined when it was not said. */
+function argument(words: Words, of: string): unknown {
+  return words.findLast(([word]) => word === of)?.[1][0];
 }
 
 /** The fields that are flags: not given by place and not behind `--`. */
@@ -75,13 +78,6 @@ export function flagsOf(operation: Operation): Flag[] {
   return fieldsOf(operation).filter(
     ({ field }) => !operation.positionals.includes(field) && field !== operation.passthrough,
   );
-}
-
-function kindOf({ type }: Property): Flag["kind"] {
-  if (type === "boolean") return "boolean";
-  if (type === "number" || type === "integer") return "number";
-  const text = type === "string" || (Array.isArray(type) && type.includes("string"));
-  return text ? "string" : "json";
 }
 
 function global(name: string, kind: Flag["kind"], about: string, value: string): Flag {
@@ -98,5 +94,6 @@ function global(name: string, kind: Flag["kind"], about: string, value: string):
     choices: undefined,
     suggestions: undefined,
     required: false,
+    plain: true,
   };
 }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ending, request } from "../../test/support/cli/driver.ts";
-import { DRIVERS, declaredDriver, driverNamed, readVersion } from "./index.ts";
+import { declaredDriver } from "./declared.ts";
+import { DRIVERS, driverNamed, readVersion } from "./index.ts";
 import { pathsOf } from "./paths.ts";
 
 const WORDS = [

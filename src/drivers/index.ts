@@ -9,7 +9,6 @@ import type { Driver } from "./driver.ts";
 import { gemini } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
 
-export { declaredDriver } from "./declared.ts";
 export type * from "./driver.ts";
 export { moduleDriver } from "./module.ts";
 export { readVersion } from "./version.ts";

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
 import { throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import type { Log } from "./log.ts";
 import { openPiece, type Piece, secretsOf } from "./piece.ts";
@@ -27,6 +26,7 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
       for (const found of searchHere(piece, signal)) yield { piece: i, ...found };
     return;
   }
+  const { Worker } = await import("node:worker_threads");
   const pool = Array.from({ length: workers }, () => {
     const taken = new Int32Array(new SharedArrayBuffer(4));
     return Object.assign(new Worker(script, { workerData: taken }), { taken });

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { agentRef, configFlag, duration, time } from "./fields.ts";
+import type { ZodType } from "zod";
+import * as fields from "./fields.ts";
+import { make } from "./schema.ts";
+
+/** With its schema made. */
+const real = <T extends ZodType>(field: T): T => make(field) as T;
+const agentRef = () => real(fields.agentRef());
+const configFlag = (key: Parameters<typeof fields.configFlag>[0]) => real(fields.configFlag(key));
+const duration = (about: string) => real(fields.duration(about));
+const time = (about: string) => real(fields.time(about));
 
 describe("fields", () => {
   it("read what a person writes", () => {

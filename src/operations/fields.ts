@@ -1,12 +1,14 @@
 /** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
-import { z } from "zod";
+import type { RefinementCtx, ZodOptional, ZodString, ZodType } from "zod";
 import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config/config-fields.ts";
-import { configValue, plain } from "../core/config/config-value.ts";
+import { configValue } from "../core/config/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
+import { MidwatchError } from "../core/errors.ts";
 import { parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";
+import { z } from "./input.ts";
 
-type Field<Output, Input = string | number> = z.ZodType<Output, Input>;
+type Field<Output, Input = string | number> = ZodType<Output, Input>;
 
 /** "5s" gives 5000. */
 export function duration(about: string): Field<number> {
@@ -25,13 +27,30 @@ export function time(about: string): Field<number, string> {
 }
 
 /** A flag that overrides the configuration: the value goes to `loadConfig({ flags })` as it is. */
-export function configFlag(key: ConfigKey): z.ZodOptional<Field<string | number>> {
+export function configFlag(key: ConfigKey): ZodOptional<Field<string | number>> {
   const { about, default: standard, kind }: ConfigField = CONFIG_FIELDS[key];
   const value = typeof kind === "string" ? kind.toUpperCase().replace("COUNT", "N") : kind.join("|");
-  return configValue(key).describe(`${about} (${standard})`).meta({ value }).optional();
+  const field: Field<string | number> =
+    typeof kind === "string"
+      ? z.union([z.string(), z.number()]).transform(plain((given) => configValue(key, given)))
+      : z.enum(kind as [string, ...string[]]);
+  return field.describe(`${about} (${standard})`).meta({ value }).optional();
 }
 
 /** An agent id or a unique prefix; inside a run it defaults to the run's own. */
-export function agentRef(about = "Agent id or a unique prefix of one"): z.ZodString {
+export function agentRef(about = "Agent id or a unique prefix of one"): ZodString {
   return z.string().min(1).describe(about).meta({ value: "ID" });
+}
+
+/** A parser that throws our error, as a zod transform that reports it. */
+export function plain<In, Out>(parse: (value: In) => Out): (value: In, context: RefinementCtx<In>) => Out {
+  return (value, context) => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+      context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
+      return undefined as never; // The issue counts.
+    }
+  };
 }

@@ -1,11 +1,12 @@
 /**
  * An operation is one thing a caller may ask for; the doors (CLI, MCP, HTTP) are made from this description alone. The
- * schema of the input is the single source of flags, help, JSON Schema and checks: each field says what it is by
- * `.describe()`, and by `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
+ * input (input.ts) is the single source of flags, help, JSON Schema and checks: each field says what it is by `.describe()`, and by
+ * `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
 import type { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
 import type { Caller, Workspace } from "../fleet/workspace.ts";
+import type { Described } from "./input.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
@@ -73,7 +74,7 @@ export interface Operation {
   /** One line, no full stop. */
   readonly summary: string;
   readonly details?: string | undefined;
-  readonly input: z.ZodObject;
+  readonly input: Described;
   /** Names of input fields given by place; the last may be an array and takes the rest. */
   readonly positionals: readonly string[];
   /** Name of the array field that takes everything behind `--` as it is. */

@@ -29,9 +29,7 @@ const LINES = 100;
 
 export function remotely(operation: Operation): Operation {
   if (!REMOTE.includes(operation.name) || operation.name === "ls") return operation;
-  const known = made.get(operation);
-  if (known !== undefined) return known;
-  const wrapped: Operation = {
+  return {
     ...operation,
     run: (context, given) => {
       const input = given as Input;
@@ -39,11 +37,7 @@ export function remotely(operation: Operation): Operation {
       return found === undefined ? operation.run(context, given) : elsewhere(context, operation, found);
     },
   };
-  made.set(operation, wrapped);
-  return wrapped;
 }
-/** One for each, whoever asks: the table and what is loaded alone are the same. */
-const made = new WeakMap<Operation, Operation>();
 
 interface Elsewhere {
   host: string | undefined;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import { z } from "./input.ts";
 import { type Operation, operation } from "./operation.ts";
 
 export const version: Operation = operation({

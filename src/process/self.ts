@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Where the command line is, seen from this file: in the sources, in dist, in the one-file bundle. */
-const ENTRIES = ["../doors/cli/main.ts", "../midwatch.js", "./midwatch.js"];
+const ENTRIES = ["../doors/cli/midwatch.ts", "../midwatch.js", "./midwatch.js"];
 
 /** The words that run `midwatch ARGS`, also when this process is another program that uses the library. */
 export function midwatchWords(args: readonly string[]): [string, ...string[]] {

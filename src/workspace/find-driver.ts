@@ -1,7 +1,7 @@
 /** The driver with a name: built in, or told of in midwatch.config.json. */
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
-import { DRIVERS, type Driver, declaredDriver, driverNamed, moduleDriver } from "../drivers/index.ts";
+import { DRIVERS, type Driver, driverNamed, moduleDriver } from "../drivers/index.ts";
 import type { Context } from "./context.ts";
 import { findCommand } from "./find-command.ts";
 
@@ -11,6 +11,7 @@ export async function findDriver(context: Context, name: string): Promise<Driver
   const declared = declarations(context)[name];
   if (declared === undefined) return driverNamed(name);
   if (typeof declared === "string") return await moduleDriver(resolve(context.layout.root, "..", declared));
+  const { declaredDriver } = await import("../drivers/declared.ts");
   return declaredDriver({ name, ...(declared as object) });
 }
 

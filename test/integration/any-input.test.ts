@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { main } from "../../src/doors/cli/main.ts";
 import { operations } from "../../src/operations/index.ts";
+import { schemaOf } from "../../src/operations/schema.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 
@@ -65,7 +66,7 @@ it("R-004.19: whatever is typed, the answer is ours and not a fault of midwatch"
   await at.workspace.runs.wait([agent]);
   const word = fc.constantFrom(...WORDS, agent, task, `${agent}.1`);
   const command = fc.constantFrom(...operations.filter(({ name }) => !LEFT_OUT.has(name))).chain((operation) => {
-    const flags = Object.keys((operation.input as unknown as { shape: object }).shape)
+    const flags = Object.keys(schemaOf(operation).shape)
       .filter((name) => !ENDLESS.has(name))
       .map((name) => `--${name.replaceAll("_", "-")}`);
     const flag = fc.constantFrom(...flags, "--json");

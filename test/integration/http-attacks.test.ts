@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { operations } from "../../src/operations/index.ts";
+import { schemaOf } from "../../src/operations/schema.ts";
 import { lab } from "../support/lab.ts";
 import { ask, bearer, Follower, rssOf, startUp, tokenOf, wire } from "../support/net/http.ts";
 import { resetUpgrades } from "../support/net/reset-upgrades.ts";
@@ -155,7 +156,7 @@ it("no path gets in through a field that names something", async () => {
     parent: (x: string) => x,
   };
   for (const operation of operations.filter(({ cliOnly }) => !cliOnly)) {
-    const names = Object.keys(operation.input.shape).filter((name): name is keyof typeof fields => name in fields);
+    const names = Object.keys(schemaOf(operation).shape).filter((name): name is keyof typeof fields => name in fields);
     for (const name of names) {
       for (const path of paths) {
         const body = JSON.stringify({ ...filled(operation.name, record.agent), [name]: fields[name](path) });

@@ -280,7 +280,7 @@ it("without its packages the watch says what to do, and goes on", async () => {
   symlinkSync(supportFile("../../node_modules/zod"), join(away, "node_modules", "zod"));
   const llm = { provider: "anthropic", key_env: "PATH" };
   writeFileSync(join(made.folder, "midwatch.config.json"), JSON.stringify({ llm }));
-  const child = made.node(join(away, "src/doors/cli/main.ts"), "watch", "--workspace", made.root);
+  const child = made.node(join(away, "src/doors/cli/midwatch.ts"), "watch", "--workspace", made.root);
   let [out, err] = ["", ""];
   child.stdout?.on("data", (part) => (out += part));
   child.stderr?.on("data", (part) => (err += part));

@@ -1,44 +1,28 @@
 /** One configuration value as a person writes it: "500M", "5s", 1000. */
-import { z } from "zod";
 import { parseDuration } from "../duration.ts";
 import { MidwatchError } from "../errors.ts";
 import { parseSize } from "../size.ts";
 import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "./config-fields.ts";
 
-/** Operations use it too, for flags that override the configuration. */
-export function configValue(key: ConfigKey): z.ZodType<string | number, string | number> {
+/** Without a schema: every command reads all of them, and making 50 schemas took longer than many a command does. */
+export function configValue(key: ConfigKey, value: unknown): string | number {
   const { kind }: ConfigField = CONFIG_FIELDS[key];
-  if (typeof kind !== "string") return z.enum(kind as [string, ...string[]]);
-  if (kind === "count") {
-    return z.union([z.string(), z.number()]).transform((value, context) => {
-      const count = typeof value === "number" || /^\d+$/.test(value.trim()) ? Number(value) : Number.NaN;
-      if (Number.isSafeInteger(count) && count >= 0) return count;
-      context.addIssue({ code: "custom", message: `${JSON.stringify(value)} is not a whole number from 0 up.` });
-      return z.NEVER;
-    });
+  if (typeof kind !== "string") {
+    const found = kind.find((one) => one === value);
+    if (found !== undefined) return found;
+    throw bad(`Invalid option: expected one of ${kind.map((one) => JSON.stringify(one)).join("|")}`);
   }
-  if (kind === "text") return z.union([z.string(), z.number()]).transform(String);
-  if (kind === "dollars") {
-    return z.union([z.string(), z.number()]).transform((value, context) => {
-      const amount = typeof value === "number" || /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
-      if (Number.isFinite(amount) && amount >= 0) return amount;
-      context.addIssue({ code: "custom", message: `${JSON.stringify(value)} is not an amount such as 2.50.` });
-      return z.NEVER;
-    });
-  }
-  const parse = kind === "size" ? parseSize : parseDuration;
-  return z.union([z.string(), z.number()]).transform(plain(parse));
+  if (typeof value !== "string" && !(typeof value === "number" && Number.isFinite(value))) throw bad("Invalid input");
+  if (kind === "text") return String(value);
+  if (kind === "size") return parseSize(value);
+  if (kind === "duration") return parseDuration(value);
+  const shape = kind === "count" ? /^\d+$/ : /^\d+(\.\d+)?$/;
+  const number = typeof value === "number" || shape.test(value.trim()) ? Number(value) : Number.NaN;
+  if (number >= 0 && (kind === "count" ? Number.isSafeInteger(number) : Number.isFinite(number))) return number;
+  const wanted = kind === "count" ? "a whole number from 0 up" : "an amount such as 2.50";
+  throw bad(`${JSON.stringify(value)} is not ${wanted}.`);
 }
 
-/** A parser that throws our error, as a zod transform that reports it. */
-export function plain<In, Out>(parse: (value: In) => Out): (value: In, context: z.RefinementCtx<In>) => Out {
-  return (value, context) => {
-    try {
-      return parse(value);
-    } catch (error) {
-      if (!(error instanceof MidwatchError)) throw error;
-      context.addIssue({ code: "custom", message: [error.message, error.hint].filter(Boolean).join(" ") });
-      return z.NEVER;
-    }
-  };
+function bad(message: string): MidwatchError {
+  return new MidwatchError("BAD_NUMBER", message);
 }

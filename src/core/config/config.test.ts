@@ -104,6 +104,22 @@ describe("config", () => {
     expect(loadConfig({ env: { ...env, MIDWATCH_GRACE: "" }, file: { $schema: "x" } })).toEqual(loadConfig());
   });
 
+  it("says what is wrong with a value of each kind", () => {
+    const said = (file: Record<string, unknown>): string => refusal(() => loadConfig({ file })).message;
+    expect(said({ sync: 7 })).toBe(
+      'sync in midwatch.config.json: Invalid option: expected one of "interval"|"none"|"always"',
+    );
+    for (const value of [{}, null, true, [1]])
+      for (const key of ["grace", "disk_warn", "max_agents", "cost_limit", "worktree_copy"])
+        expect(said({ [key]: value })).toBe(`${key} in midwatch.config.json: Invalid input`);
+    expect(said({ max_agents: 1.5 })).toContain("1.5 is not a whole number from 0 up.");
+    expect(said({ max_agents: "" })).toContain('"" is not a whole number from 0 up.');
+    expect(said({ cost_limit: -1 })).toContain("-1 is not an amount such as 2.50.");
+    expect(loadConfig({ file: { worktree_copy: 5, cost_limit: " 2.5 ", max_agents: " 7 " } })).toMatchObject({
+      ...{ worktree_copy: "5", cost_limit: 2.5, max_agents: 7 },
+    });
+  });
+
   it("names the place of a bad value", () => {
     expect(refusal(() => loadConfig({ env: { MIDWATCH_GRACE: "-5s" } })).message).toMatch(
       /^MIDWATCH_GRACE: "-5s" is not/,

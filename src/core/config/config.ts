@@ -39,15 +39,6 @@ export interface ConfigSources {
   flags?: ConfigInput;
 }
 
-/** Made once: a command loads its configuration before and after it knows the workspace. */
-const READERS = new Map<ConfigKey, ReturnType<typeof configValue>>();
-
-function readerOf(key: ConfigKey): ReturnType<typeof configValue> {
-  const reader = READERS.get(key) ?? configValue(key);
-  READERS.set(key, reader);
-  return reader;
-}
-
 /** Merges, checks and freezes. Throws BAD_CONFIG naming the place a bad value came from. */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const merged = new Map<string, { value: unknown; from: string }>();
@@ -61,13 +52,14 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const config: Record<string, unknown> = {};
   for (const key of CONFIG_KEYS) {
     const source = merged.get(key);
-    const parsed = readerOf(key).safeParse(source?.value);
-    if (!parsed.success) {
+    try {
+      config[key] = configValue(key, source?.value);
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
       // A key that was put in the wrong place is not repeated.
-      const problem = maskText(parsed.error.issues[0]?.message ?? "not valid");
+      const problem = maskText([error.message, error.hint].filter(Boolean).join(" "));
       throw new MidwatchError("BAD_CONFIG", `${source?.from}: ${problem}`, { hint: configHint(key) });
     }
-    config[key] = parsed.data;
   }
   return Object.freeze(checkLlm(checkOrder(config as unknown as Config)));
 }

@@ -1,8 +1,8 @@
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { duration } from "../../operations/fields.ts";
+import { z } from "../../operations/input.ts";
 import { type Context, type Operation, operation } from "../../operations/operation.ts";
 import { main } from "./main.ts";
 
@@ -21,9 +21,8 @@ const echo: Operation = operation({
     follow: z.boolean().default(false).describe("Go on").meta({ short: "f" }),
     mask: z.boolean().default(true).describe("Hide secrets"),
     tag: z.array(z.string()).optional().describe("A tag"),
-    grace_time: duration("How long to wait").prefault("5s"),
+    grace_time: duration("How long to wait").default(5000),
     sync: z.enum(["interval", "none"]).optional().describe("When to sync"),
-    data: z.json().optional().describe("Anything"),
     resume: z.string().optional().describe("Go on with").meta({ value: "MORE", optionalValue: true }),
   }),
   changes: false,
@@ -150,7 +149,6 @@ describe("reading flags", () => {
     [["--no-mask"], { mask: false }],
     [["--tag", "a", "--tag", "b"], { tag: ["a", "b"] }],
     [["--grace-time", "250ms"], { grace_time: 250 }],
-    [["--data", '{"a":[1]}'], { data: { a: [1] } }],
     [["b", "c"], { rest: ["b", "c"] }],
     [["--resume"], { resume: "" }],
     [["--resume", "more"], { resume: "more" }],
@@ -195,7 +193,6 @@ describe("refusing", () => {
     [["echo", "w", "--lines=-5"], "--lines: -5 is too small"],
     [["echo", "w", "--sync", "often"], '--sync: "often" is not one of interval, none'],
     [["echo", "w", "--grace-time", "-5s"], '--grace-time: "-5s" is not a duration'],
-    [["echo", "w", "--data", "{"], "--data is not valid JSON"],
     [["echo"], "WORD is missing"],
     [["list", "x"], 'There is one word too many: "x"'],
   ])("%j says: %s", async (argv, text) => expect(await refusal(...argv)).toContain(text));
@@ -300,9 +297,8 @@ describe("help", () => {
           -f, --follow               Go on
               --[no-]mask            Hide secrets (default true)
               --tag TAG              A tag (repeatable)
-              --grace-time DURATION  How long to wait (default 5s)
+              --grace-time DURATION  How long to wait (default 5000)
               --sync interval|none   When to sync
-              --data DATA            Anything
               --resume [MORE]        Go on with
               --json                 Print JSON; of a list one object a line
               --workspace DIR        The workspace (else MIDWATCH_WORKSPACE, else the nearest .agent-workspace upward)

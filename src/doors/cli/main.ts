@@ -2,15 +2,15 @@
  * The command line. `main` reads as the flow: find the operation, read its flags, run it, print what it gave. It has no
  * rules of its own; names, flags and help come from the operations.
  */
-import { realpathSync } from "node:fs";
-import { enableCompileCache } from "node:module";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
+import { operations as all } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
-import type { Out } from "./output.ts";
+import { midwatchVersion } from "../../operations/version.ts";
+import { complete } from "./complete.ts";
+import { commandHelp, overview, welcome } from "./help.ts";
+import { type Out, Output } from "./output.ts";
+import { parse, validate } from "./parse.ts";
 
 export interface Io {
   stdout: Out;
@@ -22,42 +22,34 @@ export interface Io {
 }
 
 /** Runs one command and returns its exit code. Never throws. */
-export async function main(argv: readonly string[], io: Io, table?: readonly Operation[]): Promise<number> {
+export async function main(argv: readonly string[], io: Io, table: readonly Operation[] = all): Promise<number> {
   const json = behindFlags(argv).includes("--json");
-  let out: Output | undefined;
+  const out = new Output(io.stdout);
   try {
-    const { Output } = await import("./output.ts");
-    out = new Output(io.stdout);
     const code = await dispatch(argv, io, out, table);
     await out.flush();
     if (out.failure !== undefined) throw out.failure;
     return code;
   } catch (thrown) {
-    if (out?.gone.aborted && out.failure === undefined) return 0;
-    const error = out?.failure ?? toMidwatchError(thrown);
+    if (out.gone.aborted && out.failure === undefined) return 0;
+    const error = out.failure ?? toMidwatchError(thrown);
     io.stderr.write(json ? `${JSON.stringify({ error })}\n` : explain(error));
     return error.exitCode;
   } finally {
-    await out?.close();
+    await out.close();
   }
 }
-
-type Output = import("./output.ts").Output;
 
 async function dispatch(
   argv: readonly string[],
   io: Io,
   out: Output,
-  table: readonly Operation[] | undefined,
+  operations: readonly Operation[],
 ): Promise<number> {
-  const load = async (command?: string): Promise<readonly Operation[]> =>
-    table ?? (await (await import("../../operations/load.ts")).operationsFor(command));
   if (argv[0] === "__complete") {
-    const { complete } = await import("./complete.ts");
-    await out.write(complete(argv.slice(1), await load(), io));
+    await out.write(complete(argv.slice(1), operations, io));
     return 0;
   }
-  const { commandHelp, overview, welcome } = await import("./help.ts");
   const color = useColor(io);
   const bold = (text: string): string => (color ? `\u001b[1m${text}\u001b[22m` : text);
   // Lines for people: no longer than they can be read, and endless where a program searches them.
@@ -65,7 +57,6 @@ async function dispatch(
   const { before, words } = splitCommand(argv);
   const asksHelp = before.includes("--help") || before.includes("-h");
   const alone = words.length === 0 && !before.includes("--version");
-  const operations = await load(asksHelp ? undefined : (words[0] ?? (alone ? ALONE : "version")));
   const command = words[0] ?? (alone ? (operations.some(({ name }) => name === ALONE) ? ALONE : "help") : "version");
   if (command === "help" || asksHelp) {
     const topic = command === "help" ? words.slice(1) : words;
@@ -76,7 +67,6 @@ async function dispatch(
   }
   const operation = find(words.length === 0 ? [command] : words, operations);
   const rest = words.slice(operation.name.split(" ").length);
-  const { parse, validate } = await import("./parse.ts");
   const { globals, input } = parse(operation, [...before.filter((word) => word !== "--version"), ...rest]);
   if (globals.help) {
     await out.write(commandHelp(operation, bold, width));
@@ -100,16 +90,13 @@ async function dispatch(
       return AbortSignal.any([out.gone, ...(io.signal === undefined ? [] : [io.signal])]);
     },
     async serveMcp() {
-      const [{ serveOnStdio }, { midwatchVersion }] = await Promise.all([
-        import("../mcp/stdio.ts"),
-        import("../../operations/version.ts"),
-      ]);
+      const { serveOnStdio } = await import("../mcp/stdio.ts");
       await serveOnStdio({ ...io, workspace: globals.workspace }, midwatchVersion(), this.signal);
     },
     progress: (text) => showProgress(io, text),
     notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
   };
-  const asked = validate(operation, input);
+  const asked = await validate(operation, input);
   let answer: unknown;
   try {
     answer = await operation.run(context, asked);
@@ -233,21 +220,6 @@ function isStream(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Whether this file was started, and not imported; `import.meta.main` needs Node 24. */
-function isEntry(): boolean {
-  try {
-    return realpathSync(process.argv[1] ?? "") === fileURLToPath(import.meta.url);
-  } catch {
-    return false;
-  }
-}
-
-/** What V8 made of the bundle is kept for the next start, where the user's cache can be written; it is a third of the time. */
-function keepCompiled(env: Io["env"]): void {
-  if (!import.meta.url.endsWith(".js")) return;
-  enableCompileCache(join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "midwatch", "compiled"));
-}
-
 /**
  * The process around `main`: its streams, its signals, its exit code. A signal ends the process at once, as the system does it;
  * only an operation that asks for the signal gets a moment to clean up. Further signals do not shorten it: one signal often comes
@@ -255,7 +227,6 @@ function keepCompiled(env: Io["env"]): void {
  */
 export async function start(table?: readonly Operation[]): Promise<never> {
   const { stdout, stderr, env } = process;
-  keepCompiled(env);
   // A reader of stderr that has gone is no reason to fail.
   stderr.on("error", () => {});
   let ended: number | undefined;
@@ -288,5 +259,3 @@ export async function start(table?: readonly Operation[]): Promise<never> {
 const ASKED_TO_END = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** A demo has agents to stop, and a busy machine takes its time. */
 const CLEAN_UP_MS = 60_000;
-
-if (isEntry()) await start();

@@ -38,12 +38,33 @@ export function parse(operation: Operation, args: readonly string[]): Parsed {
   return { globals: { json: json === true, help: help === true, workspace: workspace as string | undefined }, input };
 }
 
-/** Checks the input; what zod finds becomes one sentence about the first fault. */
-export function validate(operation: Operation, input: Record<string, unknown>): unknown {
-  const checked = operation.input.safeParse(input);
+/** Checks the input; what zod finds becomes one sentence about the first fault. Most of what is typed has no need of zod. */
+export async function validate(operation: Operation, input: Record<string, unknown>): Promise<unknown> {
+  const taken = plainly(operation, input);
+  if (taken !== undefined) return taken;
+  const { schemaOf } = await import("../../operations/schema.ts");
+  const checked = schemaOf(operation).safeParse(input);
   if (checked.success) return checked.data;
   const issue = checked.error.issues[0];
   throw usage(operation, issue === undefined ? "The input is not valid." : sentence(operation, issue, input));
+}
+
+/** What the schema would give; undefined where it has to look. */
+export function plainly(operation: Operation, input: Record<string, unknown>): unknown {
+  const taken: Record<string, unknown> = {};
+  for (const flag of fieldsOf(operation)) {
+    const given = input[flag.field];
+    if (given === undefined ? flag.required : !fits(flag, given)) return undefined;
+    const value = given ?? flag.standard;
+    if (value !== undefined) taken[flag.field] = value;
+  }
+  return taken;
+}
+
+function fits({ plain, many, kind, choices }: Flag, value: unknown): boolean {
+  const all = many ? value : [value];
+  if (!plain || !Array.isArray(all) || all.length === 0) return false;
+  return all.every((one) => typeof one === kind && one !== "" && (choices?.includes(one) ?? true));
 }
 
 function tokens(operation: Operation, args: readonly string[], flags: ReadonlyMap<string, Flag>): Token[] {
@@ -97,7 +118,7 @@ function readOption(
       `A value that begins with - is written ${token.rawName}=${text ?? "VALUE"}.`,
     );
   }
-  const value = convert(operation, flag, text, token.rawName);
+  const value = convert(flag, text);
   if (flag.many) values[flag.field] = [...((values[flag.field] as unknown[]) ?? []), value];
   else if (flag.field in values) throw usage(operation, `${token.rawName} is given twice.`);
   else values[flag.field] = value;
@@ -109,22 +130,15 @@ function placePositionals(operation: Operation, words: readonly string[], input:
   for (const name of operation.positionals) {
     const field = fields.get(name);
     if (field === undefined || rest.length === 0) continue;
-    const shown = name.toUpperCase();
-    if (field.many) input[name] = rest.splice(0).map((word) => convert(operation, field, word, shown));
-    else input[name] = convert(operation, field, rest.shift() ?? "", shown);
+    if (field.many) input[name] = rest.splice(0).map((word) => convert(field, word));
+    else input[name] = convert(field, rest.shift() ?? "");
   }
   if (rest.length > 0) throw usage(operation, `There is one word too many: ${JSON.stringify(rest[0])}.`);
 }
 
-/** Numbers and JSON are read here, so that the schema stays honest for MCP and HTTP. What does not read is left to zod. */
-function convert(operation: Operation, flag: Flag, text: string, shown: string): unknown {
-  if (flag.kind === "number") return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
-  if (flag.kind !== "json") return text;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw usage(operation, `${shown} is not valid JSON: ${error instanceof Error ? error.message : error}.`);
-  }
+/** Numbers are read here, so that the schema stays honest for MCP and HTTP. What does not read is left to zod. */
+function convert({ kind }: Flag, text: string): unknown {
+  return kind === "number" && /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
 function sentence(operation: Operation, issue: z.core.$ZodIssue, input: Record<string, unknown>): string {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { operations } from "../../operations/index.ts";
 import type { Operation } from "../../operations/operation.ts";
-import { parse } from "../cli/parse.ts";
+import { schemaOf } from "../../operations/schema.ts";
+import { parse, plainly } from "../cli/parse.ts";
 import { type Flag, fieldsOf } from "../flags.ts";
 import { fromQuery } from "./api.ts";
 import { inputSchema } from "./openapi.ts";
@@ -41,13 +42,16 @@ function typed(
   operation: Operation,
   argv: readonly string[],
 ): { input: Record<string, unknown>; data: unknown } | undefined {
+  let input: Record<string, unknown>;
   try {
-    const { input } = parse(operation, argv);
-    const checked = operation.input.safeParse(input);
-    return checked.success ? { input, data: checked.data } : undefined;
+    ({ input } = parse(operation, argv));
   } catch {
     return undefined;
   }
+  const { data } = schemaOf(operation).safeParse(input);
+  // What is taken without the schema is what the schema gives.
+  expect(plainly(operation, input) ?? data).toEqual(data);
+  return data && { input, data };
 }
 
 /** Times given as "10m" are read against the clock. */
@@ -66,14 +70,14 @@ describe("what the command line takes, HTTP takes", () => {
         const { input, data } = found;
         const sent = JSON.parse(JSON.stringify(input));
         expect(schema.safeParse(sent).error?.issues).toBeUndefined();
-        expect(still(operation.input.parse(sent))).toBe(still(data));
+        expect(still(schemaOf(operation).parse(sent))).toBe(still(data));
         const query = new URLSearchParams();
         for (const [name, value] of Object.entries(input))
           for (const one of Array.isArray(value) ? value : [value])
             query.append(name, typeof one === "object" ? JSON.stringify(one) : String(one));
         // An empty list cannot be written as a query.
         if (!Object.values(input).some((value) => Array.isArray(value) && value.length === 0))
-          expect(still(operation.input.parse(fromQuery(operation, query)))).toBe(still(data));
+          expect(still(schemaOf(operation).parse(fromQuery(operation, query)))).toBe(still(data));
       }),
       { numRuns: 150 },
     );

@@ -10,6 +10,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
+import { schemaOf } from "../../operations/schema.ts";
 import { fieldsOf } from "../flags.ts";
 import { Notices } from "../notices.ts";
 import type { Who } from "./auth.ts";
@@ -43,17 +44,11 @@ export function fromQuery(operation: Operation, query: URLSearchParams): Record<
 function convert(kind: string | undefined, text: string): unknown {
   if (kind === "boolean")
     return text === "true" || text === "1" ? true : text === "false" || text === "0" ? false : text;
-  if (kind === "number") return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
-  if (kind !== "json") return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text; // The schema says what is wrong with it.
-  }
+  return kind === "number" && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
 function validate(operation: Operation, input: unknown): unknown {
-  const checked = operation.input.safeParse(input);
+  const checked = schemaOf(operation).safeParse(input);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw new MidwatchError("USAGE", `${sentence(issue)}.`, {

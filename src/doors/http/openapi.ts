@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { ERRORS } from "../../core/errors.ts";
 import type { Operation } from "../../operations/operation.ts";
+import { schemaOf } from "../../operations/schema.ts";
 import { SERVED } from "./api.ts";
 
 export function openapi(url: string): object {
@@ -49,8 +50,8 @@ function methods(operation: Operation): object {
   return operation.changes ? { post } : { get: { ...about, operationId: `get_${id}`, parameters }, post };
 }
 
-export function inputSchema({ input }: Operation): z.core.JSONSchema.BaseSchema {
-  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
+export function inputSchema(operation: Operation): z.core.JSONSchema.BaseSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(schemaOf(operation), { io: "input", unrepresentable: "any" });
   return schema;
 }
 

@@ -4,6 +4,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet/workspace.ts";
 import type { Change, Context, Operation } from "../../operations/operation.ts";
+import { schemaOf } from "../../operations/schema.ts";
 import { Notices } from "../notices.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
 
@@ -117,7 +118,7 @@ function callOf(served: Served, make: boolean, { mcpReq }: ServerContext): Call 
 /** Fields that the caller left out are undefined for us, and missing for the schema. */
 function checked(operation: Operation, input: Readonly<Record<string, unknown>>): unknown {
   const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
-  const { success, data, error } = operation.input.safeParse(given);
+  const { success, data, error } = schemaOf(operation).safeParse(given);
   if (success) return data;
   throw new MidwatchError("USAGE", `${error.issues[0]?.path.join(".")}: ${error.issues[0]?.message}`, {
     hint: "See the description of the tool's arguments.",

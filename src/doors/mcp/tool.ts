@@ -7,6 +7,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
 import type { Operation } from "../../operations/operation.ts";
+import { schemaOf } from "../../operations/schema.ts";
 import type { Notices } from "../notices.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -87,7 +88,7 @@ const GUIDANCE = z
 
 /** The arguments that a tool takes. */
 export function argumentsOf({ fields, more, operation }: Tool): z.ZodObject {
-  const { shape } = operation.input;
+  const { shape } = schemaOf(operation);
   const taken = Object.entries(fields).map(([name, field]) => [name, shape[field]] as const);
   return z.strictObject({ ...Object.fromEntries(taken), ...more.shape } as z.ZodRawShape);
 }

@@ -7,6 +7,7 @@ import type { Question, Workspace } from "../../fleet/workspace.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
 import { REMOTE, type Travelled } from "../../operations/remote.ts";
+import { schemaOf } from "../../operations/schema.ts";
 
 const ANSWER_BYTES = 3 << 20;
 const ANSWER_MS = 55_000;
@@ -59,7 +60,7 @@ async function handle(workspace: Workspace, env: Context["env"], question: Quest
 }
 
 function validated(operation: Operation, fields: unknown): unknown {
-  const checked = operation.input.safeParse(fields ?? {});
+  const checked = schemaOf(operation).safeParse(fields ?? {});
   const given = (fields ?? {}) as Record<string, unknown>;
   const agents = [given["agent"], ...(Array.isArray(given["agents"]) ? given["agents"] : [])];
   const goesOn =

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { demo as scenes } from "../../demo/demo.ts";
+import { z } from "../input.ts";
 import { type Operation, operation } from "../operation.ts";
 
 export const demo: Operation = operation({

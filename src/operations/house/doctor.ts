@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { examine } from "../../setup/doctor.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { paint, table } from "../render.ts";

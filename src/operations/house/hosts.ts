@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { formatSize } from "../../core/size.ts";
 import { fleetOf } from "../fleet-of.ts";
+import { z } from "../input.ts";
 import { type Operation, operation } from "../operation.ts";
 import { age, paint, table } from "../render.ts";
 

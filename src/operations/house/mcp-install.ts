@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { CLIENTS, type Edit, planEdit, presentClients, writeEdit } from "../../setup/mcp-clients.ts";
+import { z } from "../input.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 import { paint } from "../render.ts";
 

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
+import { z } from "../input.ts";
 import { type Operation, operation } from "../operation.ts";
 
 export const mcp: Operation = operation({

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { formatSize } from "../../core/size.ts";
 import { duration, size } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { table } from "../render.ts";

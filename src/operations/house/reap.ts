@@ -1,6 +1,6 @@
-import { z } from "zod";
 import type { FailureRecord, ReapRecord } from "../../fleet/workspace.ts";
 import { duration } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation, type RenderOptions } from "../operation.ts";
 import { age, table } from "../render.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { z } from "zod";
 import { toMidwatchError } from "../../core/errors.ts";
 import type { HouseOptions, HouseRecord, Workspace } from "../../fleet/workspace.ts";
 import { service, writeService } from "../../setup/service.ts";
 import { configFlag } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 

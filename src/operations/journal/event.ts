@@ -1,9 +1,9 @@
 import { readSync } from "node:fs";
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId } from "../../core/ids.ts";
 import type { JournalEvent } from "../../fleet/workspace.ts";
-import { agentRef } from "../fields.ts";
+import { agentRef, plain } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 
@@ -13,13 +13,14 @@ const STDIN_MAX = (1 << 20) + 1;
 const input = z.strictObject({
   interaction: z
     .union([z.string(), z.number()])
-    .transform((value, context) => {
-      if (value === "+") return "+" as const;
-      const n = typeof value === "number" || /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-      if (Number.isSafeInteger(n) && n >= 0) return n;
-      context.addIssue({ code: "custom", message: `${JSON.stringify(value)} is not a whole number from 0 up, or +.` });
-      return z.NEVER;
-    })
+    .transform(
+      plain((value: string | number) => {
+        if (value === "+") return "+" as const;
+        const n = typeof value === "number" || /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+        if (Number.isSafeInteger(n) && n >= 0) return n;
+        throw new MidwatchError("BAD_NUMBER", `${JSON.stringify(value)} is not a whole number from 0 up, or +.`);
+      }),
+    )
     .describe("Number of the conversation, or + for the next free one")
     .meta({ value: "INTERACTION|+" })
     .optional(),

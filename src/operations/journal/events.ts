@@ -1,9 +1,9 @@
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { FleetLink, JournalEvent, Stored } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
 import { fleetOf } from "../fleet-of.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 import { paint } from "../render.ts";

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import type { SyncStatus } from "../../fleet/workspace.ts";
 import { configFlag } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { age, paint, table } from "../render.ts";

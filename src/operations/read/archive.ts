@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { formatSize } from "../../core/size.ts";
 import type { Archived } from "../../fleet/workspace.ts";
 import { agentRef } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { bytesDone } from "../progress.ts";

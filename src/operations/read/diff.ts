@@ -1,6 +1,6 @@
-import { z } from "zod";
 import type { ChangedFile, WorktreeDiff } from "../../worktree/worktree-diff.ts";
 import { agentRef } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation, type RenderOptions } from "../operation.ts";
 import { paint, table } from "../render.ts";

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { formatSize } from "../../core/size.ts";
+import { z } from "../input.ts";
 import { syncLine } from "../journal/sync.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";

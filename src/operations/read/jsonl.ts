@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { z } from "zod";
 import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify, type Read } from "../../log/jsonl.ts";
+import { z } from "../input.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 import { bytesDone } from "../progress.ts";
 

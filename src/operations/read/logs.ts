@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { type AgentId, parseTaskId } from "../../core/ids.ts";
 import { formatSize } from "../../core/size.ts";
@@ -7,6 +6,7 @@ import { longLine } from "../../stream/long-line.ts";
 import type { Maskers } from "../../stream/maskers.ts";
 import { activityText } from "../activity.ts";
 import { agentRef, time } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 

@@ -1,5 +1,5 @@
-import { z } from "zod";
 import { configFlag } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { summaryTable, summaryText } from "../summary-text.ts";

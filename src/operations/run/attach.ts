@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { isOver } from "../../core/phase.ts";
 import type { ShowRecord } from "../../core/types.ts";
 import { agentRef } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { prettyLines } from "../read/logs.ts";

@@ -1,8 +1,8 @@
-import { z } from "zod";
 import { parseTaskId, type TaskId } from "../../core/ids.ts";
 import type { ListRecord } from "../../core/types.ts";
 import type { FleetRecord } from "../../fleet/workspace.ts";
 import { fleetOf } from "../fleet-of.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 import { leftWords, listTable } from "../render.ts";

@@ -1,11 +1,11 @@
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { AGENT_ID } from "../../core/ids.ts";
 import { SEVERITIES } from "../../messages/report.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 
-const word = (about: string): z.ZodString => z.string().min(1).describe(about);
+const word = (about: string) => z.string().min(1).describe(about);
 
 interface ReportAnswer {
   agent_id: string;
@@ -70,12 +70,12 @@ export const finding: Operation = operation({
   examples: ['midwatch finding review-1 bug high "the parser loses the last line" --data \'{"file":"src/parse.ts"}\''],
   run: (context, { words, data }) => {
     const { agent, rest } = withId(words, 3);
-    const severity = z.enum(SEVERITIES).safeParse(rest[1]);
-    if (!severity.success)
+    const severity = SEVERITIES.find((one) => one === rest[1]);
+    if (severity === undefined)
       throw new MidwatchError("USAGE", `${JSON.stringify(rest[1])} is not a severity.`, {
         hint: `One of ${SEVERITIES.join(", ")}.`,
       });
-    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity.data, rest[2] as string, parsed(data));
+    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity, rest[2] as string, parsed(data));
   },
   render: (report) => told(report, `${report.finding_type} (${report.severity})`),
   next: () => "midwatch events",

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId, quote } from "../../core/ids.ts";
 import type { ShowRecord } from "../../core/types.ts";
@@ -8,6 +7,7 @@ import { checkRun, type RunRecord } from "../../fleet/workspace.ts";
 import type { StartOptions } from "../../run/launch-plan.ts";
 import { DRIVER_NAMES, presentDriver } from "../../workspace/find-driver.ts";
 import { configFlag } from "../fields.ts";
+import { type Output, z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 import { state } from "../render.ts";
@@ -118,7 +118,7 @@ const input = z.strictObject({
   max_running: configFlag("max_running"),
 });
 
-type Given = z.output<typeof input>;
+type Given = Output<typeof input>;
 type Item = RunRecord | ShowRecord;
 
 export const run: Operation = operation({

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { KIND_WORDS } from "../../core/state-words.ts";
 import type { Needs } from "../../watch/attention.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation, type RenderOptions } from "../operation.ts";
 import { age, leftWords, paint, table } from "../render.ts";

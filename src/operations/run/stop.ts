@@ -1,9 +1,9 @@
-import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Report } from "../../core/types.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
 import { duration } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { receipt } from "../render.ts";

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { isOver } from "../../core/phase.ts";
 import { configFlag, duration } from "../fields.ts";
+import { z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Operation, operation } from "../operation.ts";
 import { listTable } from "../render.ts";

@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Config } from "../../core/config/config.ts";
 import { MidwatchError } from "../../core/errors.ts";
-import { ANSWER } from "./answer.ts";
 import type { Prompt } from "./prompt.ts";
 
 export const OUTPUT_TOKENS = 700;
@@ -82,6 +81,7 @@ export async function openModel(
           await load("@ai-sdk/openai-compatible", provider, () => import("@ai-sdk/openai-compatible"))
         ).createOpenAICompatible({ ...settings, name: "llm", ...(apiKey === undefined ? {} : { apiKey }) })(name);
   // Servers that speak like OpenAI differ in what they take for a schema: there the prompt alone tells.
+  const { ANSWER } = await import("./answer.ts");
   const output = provider === "anthropic" ? { output: ai.Output.object({ schema: ANSWER }) } : {};
   return {
     name,

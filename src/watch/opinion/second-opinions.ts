@@ -14,7 +14,6 @@ import { lineStartFrom } from "../../log/lines.ts";
 import { Maskers } from "../../stream/maskers.ts";
 import { RunLog } from "../../stream/run-log.ts";
 import type { Context, RunName } from "../../workspace/context.ts";
-import { readAnswer } from "./answer.ts";
 import { reserve, settle, tokensLeft } from "./budget.ts";
 import { Digest, type DigestLine } from "./digest.ts";
 import { CallFailed, type Model, OUTPUT_TOKENS, OVERHEAD_TOKENS, openModel, type Reply, type Turn } from "./model.ts";
@@ -197,6 +196,7 @@ export class SecondOpinions implements Disposable {
 
   /** Null when the answer cannot be used, also after one try to have it mended. */
   async #answer(model: Model, one: Candidate, id: string, { prompt, lines }: Question): Promise<Answer | null> {
+    const { readAnswer } = await import("./answer.ts");
     const task = taskText(one.goal);
     const first = await this.#call(model, one, id, prompt, null);
     const read = readAnswer(model.hide(first.text), lines, task);

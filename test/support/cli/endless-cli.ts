@@ -1,6 +1,6 @@
 // A midwatch with one command that prints for ever, for tests of pipes and signals.
-import { z } from "zod";
 import { start } from "../../../src/doors/cli/main.ts";
+import { z } from "../../../src/operations/input.ts";
 import { operation } from "../../../src/operations/operation.ts";
 
 const endless = operation({
