@@ -1,7 +1,4 @@
-/**
- * The library: `import { openWorkspace } from "midwatch"`. This is its table of contents, by room (each is a file of src/fleet/ with the methods);
- * docs/library.md teaches it by examples.
- */
+/** The library, by room: `import { openWorkspace } from "midwatch"`. Each room is a file of src/fleet/; docs/library.md teaches them by examples. */
 // biome-ignore-all assist/source/organizeImports: the order is that of the rooms
 
 // A workspace, and the one class of errors.

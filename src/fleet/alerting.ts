@@ -2,9 +2,9 @@
 import type { RouteStatus } from "../alert/state.ts";
 import { type AlertTest, alertStatus, checkAlerts, testAlert } from "../up/alerts.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Alerting extends Room {
+export class Alerting extends HoldsContext {
   /** Sends one message on a route, at once. */
   test(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
     assertPerson(this.context, "send alerts");

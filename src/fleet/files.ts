@@ -8,9 +8,9 @@ import { type Archived, archive, restore } from "../files/archive.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "../files/prune.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Files extends Room {
+export class Files extends HoldsContext {
   /** Compresses the log of a run that has ended; it is read, paged and searched as before. */
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
     assertPerson(this.context, "archive logs");

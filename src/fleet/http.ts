@@ -10,9 +10,9 @@ import {
   type ServerFact,
   withdrawServer,
 } from "../workspace/http-files.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Http extends Room {
+export class Http extends HoldsContext {
   /** Opens the HTTP door; made once. */
   token(): string {
     return httpToken(this.context);

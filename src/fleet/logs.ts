@@ -17,7 +17,7 @@ import { type LogItem, type LogOptions, readLog, readRaw } from "../stream/read.
 import { type SearchHit, type SearchOptions, searchLogs } from "../stream/search.ts";
 import { readTimeline, type Timeline } from "../stream/timeline.ts";
 import { withReader } from "../workspace/context.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
 export interface Followed {
   agent: AgentId;
@@ -26,7 +26,7 @@ export interface Followed {
   share(run: number): SharedLog;
 }
 
-export class Logs extends Room {
+export class Logs extends HoldsContext {
   /** What the agent printed, line by line. The line's bytes are valid until the next item is asked for. */
   read(id: string | undefined, options: LogOptions = {}): AsyncGenerator<LogItem> {
     return readLog(this.context, this.#logOf(id, options), options);

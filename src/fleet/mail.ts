@@ -16,9 +16,9 @@ import { reconcile } from "../run/reconcile.ts";
 import { delivered, type WaitOptions } from "../run/wait.ts";
 import { Streams } from "../stream/streams.ts";
 import { findDriver } from "../workspace/find-driver.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Mail extends Room {
+export class Mail extends HoldsContext {
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
   async send(id: string | undefined, text: string): Promise<Message> {
     const agent = resolveId(this.context, id);

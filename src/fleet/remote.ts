@@ -3,9 +3,9 @@ import type { SyncStatus } from "../sync/state.ts";
 import { statusOf, sync, watchSync } from "../up/sync.ts";
 import { initSync } from "../up/sync-init.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Remote extends Room {
+export class Remote extends HoldsContext {
   /** Exchanges events with the remote, once; retries and faults are in the status. */
   async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
     assertPerson(this.context, "sync the journal");

@@ -22,9 +22,9 @@ import { assertAbove, assertPerson } from "../workspace/caller.ts";
 import { withReader } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "../worktree/worktree-diff.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Runs extends Room {
+export class Runs extends HoldsContext {
   /** Starts an agent; returns when it runs, or waits for its turn (`queue`). */
   async start(options: StartOptions): Promise<RunRecord> {
     const driver = await findDriver(this.context, options.driver ?? "command");

@@ -19,9 +19,9 @@ import {
   watchSnapshot,
 } from "../messages/journal.ts";
 import { assertPerson } from "../workspace/caller.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class SharedJournal extends Room {
+export class SharedJournal extends HoldsContext {
   /** Appends an event; durable when it resolves. */
   append(input: NewEvent): Promise<JournalEvent> {
     return logEvent(this.context, input);

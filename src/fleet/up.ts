@@ -11,9 +11,9 @@ import { answerFleet, hostName, type JoinCall } from "../up/join.ts";
 import { Loop } from "../up/loop.ts";
 import { Metrics } from "../up/metrics.ts";
 import { withSync } from "../up/sync.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Up extends Room {
+export class Up extends HoldsContext {
   #metrics: Metrics | undefined;
 
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */

@@ -16,9 +16,9 @@ import { latestSummaries, type Positions, positions, readFile } from "../watch/s
 import { Watch } from "../watch/watch.ts";
 import { watchRounds } from "../watch/watch-rounds.ts";
 import { withReader } from "../workspace/context.ts";
-import { Room } from "./room.ts";
+import { HoldsContext } from "./holds-context.ts";
 
-export class Verdicts extends Room {
+export class Verdicts extends HoldsContext {
   readonly #files = new HeldFiles();
 
   /** The watch, to be asked for rounds: a look at every live agent, and at those that have just ended. */

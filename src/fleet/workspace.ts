@@ -10,6 +10,7 @@ import { callingAgent } from "../workspace/caller.ts";
 import { type Caller, type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { Alerting } from "./alerting.ts";
 import { Files } from "./files.ts";
+import { HoldsContext } from "./holds-context.ts";
 import { Http } from "./http.ts";
 import { Logs } from "./logs.ts";
 import { Mail } from "./mail.ts";
@@ -60,74 +61,61 @@ export function openFleet(config: Config, folder: string, workspace?: Workspace)
 }
 
 /** One workspace: rooms, each for one kind of work, over the same files. Others may have it open at the same time. */
-export class Workspace {
+export class Workspace extends HoldsContext {
   /** The folder `.agent-workspace`. */
-  readonly root: string;
+  readonly root: string = this.context.layout.root;
   /** The configuration as it is in force: sizes in bytes, durations in milliseconds. */
-  readonly config: Config;
+  readonly config: Config = this.context.config;
   /** The first choice could not be written, so that this is `fallbackDir`. */
   readonly usedFallback: boolean;
   /** Agents: start, stop with proof, restart, wait, list, show. */
-  readonly runs: Runs;
+  readonly runs: Runs = new Runs(this.context);
   /** What they printed: read, follow, page, search. */
-  readonly logs: Logs;
+  readonly logs: Logs = new Logs(this.context);
   /** The files of those that ended: archive, restore, prune. */
-  readonly files: Files;
+  readonly files: Files = new Files(this.context);
   /** Messages to them, and what they report. */
-  readonly mail: Mail;
+  readonly mail: Mail = new Mail(this.context);
   /** The shared journal: events, snapshots, checkpoints, who leads. */
-  readonly journal: SharedJournal;
+  readonly journal: SharedJournal = new SharedJournal(this.context);
   /** What they are doing, what it costs, and who needs a person. */
-  readonly verdicts: Verdicts;
+  readonly verdicts: Verdicts = new Verdicts(this.context);
   /** What `midwatch up` keeps going. */
-  readonly up: Up;
+  readonly up: Up = new Up(this.context);
   /** The journal of other machines, by git. */
-  readonly remote: Remote;
+  readonly remote: Remote = new Remote(this.context);
   /** Messages to people. */
-  readonly alerts: Alerting;
+  readonly alerts: Alerting = new Alerting(this.context);
   /** What a server of this workspace needs. */
-  readonly http: Http;
-  readonly #context: Context;
+  readonly http: Http = new Http(this.context);
   readonly #borrowed: boolean;
 
   constructor(context: Context, usedFallback = false, borrowed = false) {
-    this.#context = context;
+    super(context);
     this.#borrowed = borrowed;
-    this.root = context.layout.root;
-    this.config = context.config;
     this.usedFallback = usedFallback;
-    this.runs = new Runs(context);
-    this.logs = new Logs(context);
-    this.files = new Files(context);
-    this.mail = new Mail(context);
-    this.journal = new SharedJournal(context);
-    this.verdicts = new Verdicts(context);
-    this.up = new Up(context);
-    this.remote = new Remote(context);
-    this.alerts = new Alerting(context);
-    this.http = new Http(context);
   }
 
   /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
   as(caller: Caller, flags: ConfigInput = {}): Workspace {
     const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
     const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
-    return new Workspace({ ...this.#context, caller, config }, this.usedFallback, true);
+    return new Workspace({ ...this.context, caller, config }, this.usedFallback, true);
   }
 
   /** Who asks, as far as processes above us and the environment tell. */
   caller(): Caller {
-    return { agent: callingAgent(this.#context) };
+    return { agent: callingAgent(this.context) };
   }
 
   /** Whether a person asks, and no agent. */
   isPersons(): boolean {
-    return callingAgent(this.#context) === undefined;
+    return callingAgent(this.context) === undefined;
   }
 
   /** Makes the registry anew from the folders. */
   rebuild(): { tasks: number; agents: number; runs: number } {
-    const contents = withWriter(this.#context, (registry) => rebuildFrom(this.#context.layout, registry));
+    const contents = withWriter(this.context, (registry) => rebuildFrom(this.context.layout, registry));
     return { tasks: contents.tasks.length, agents: contents.agents.length, runs: contents.runs.length };
   }
 
@@ -135,8 +123,8 @@ export class Workspace {
   close(): void {
     this.verdicts.close();
     if (this.#borrowed) return;
-    this.#context.registries.close();
-    void this.#context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
+    this.context.registries.close();
+    void this.context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }
 
   [Symbol.dispose](): void {
@@ -146,7 +134,7 @@ export class Workspace {
   /** What is wrong with the registry's file; empty when it is sound. */
   checkRegistry(): string[] {
     let problems: string[] = [];
-    catchUp(this.#context, (registry) => {
+    catchUp(this.context, (registry) => {
       problems = registry.integrity();
     });
     return problems;

@@ -45,17 +45,15 @@ export interface Rule {
   precision: { watch: number; alert: number };
 }
 
-type RuleVerdict = Pick<Rule, "verdict" | "watched">;
-
-/** A look closer does not yet say anything else of the agent. */
-const STUCK: RuleVerdict = { verdict: "blocked", watched: "on_track" };
-const SILENT: RuleVerdict = { verdict: "blocked", watched: "unknown" };
-/** Not told from behaviour. */
-const KNOWN = { watch: 0.95, alert: 0.95 };
-/** A fact of the run itself, which is so or is not. */
-const FACT = { ...SILENT, watch: 1, alert: 1, most: 1, precision: KNOWN };
 /** No set of labelled runs shows these: assumed, and to be replaced by what the field tells. */
 const ASSUMED = { watch: 0.5, alert: 0.9 };
+/** Not told from behaviour. */
+const KNOWN = { watch: 0.95, alert: 0.95 };
+/** A look closer does not yet say anything else of the agent. */
+const STUCK = { verdict: "blocked", watched: "on_track" } as const;
+const SILENT = { verdict: "blocked", watched: "unknown", precision: ASSUMED } as const;
+/** A fact of the run itself, which is so or is not. */
+const FACT = { ...SILENT, watch: 1, alert: 1, most: 1, precision: KNOWN };
 
 /** In the order in which they decide: what the harness knows comes before what behaviour suggests. */
 export const RULES: Readonly<Record<RuleName, Rule>> = {
@@ -73,7 +71,6 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 3,
     action: "Look at the trouble with its model; wait for the reset, or give it another key or model.",
     source: "no healthy run of 500 showed three in a row",
-    precision: ASSUMED,
   },
   failed: {
     about: "the run ended and is not completed",
@@ -103,7 +100,6 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 150,
     action: "Look at it; if it stays silent, stop and restart it.",
     source: "CLIs announce themselves within seconds; the longest healthy wait of 3,293 was 138 s",
-    precision: ASSUMED,
   },
   model_silent: {
     about: "seconds of silence while it waits for its model, with no work of its own",
@@ -112,7 +108,6 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 180,
     action: "It may recover; if it stays silent, stop it and restart it with --resume.",
     source: "healthy waits: p99.9 115 s, longest 138 s of 3,293",
-    precision: ASSUMED,
   },
   tool_silent: {
     about: "seconds of silence while a tool runs that does no work",
@@ -121,7 +116,6 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 1800,
     action: "Look at the tool that it waits for.",
     source: "SWE-agent gives all of a run's tools 1800 s",
-    precision: ASSUMED,
   },
   denied: {
     about: "tool uses denied in a row",

@@ -1,7 +1,7 @@
-/** What every room of a workspace is: methods over one context, which callers do not see, not even when they print the room. */
+/** What a workspace and each of its rooms are: methods over one context, which callers do not see, not even when they print it. */
 import type { Context } from "../workspace/context.ts";
 
-export abstract class Room {
+export abstract class HoldsContext {
   readonly #context: Context;
 
   constructor(context: Context) {
