@@ -18,6 +18,8 @@ export interface IndexEntry {
 export const ENTRY_BYTES = 32;
 /** In the last four bytes of an entry; 0 otherwise. */
 export const WITHOUT_CRC = 1;
+/** No date lies behind it: an entry that says so is damaged, and its time is not known. */
+const LAST_MS = 8.64e15;
 const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
 
 /** Entries read at a time: looking one up touches a few blocks, not the whole file. */
@@ -71,10 +73,11 @@ export class LineIndex {
       this.#loaded = block;
     }
     const at = (i % BLOCK) * ENTRY_BYTES;
+    const timeMs = Number(this.#block.readBigUInt64LE(at + 16));
     return {
       line: Number(this.#block.readBigUInt64LE(at)),
       offset: Number(this.#block.readBigUInt64LE(at + 8)),
-      timeMs: Number(this.#block.readBigUInt64LE(at + 16)),
+      timeMs: timeMs <= LAST_MS ? timeMs : 0,
       crc: this.#block.readUInt32LE(at + 28) === WITHOUT_CRC ? null : this.#block.readUInt32LE(at + 24),
     };
   }

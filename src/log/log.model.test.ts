@@ -153,15 +153,18 @@ describe("a log says the same as the bytes", { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(
         content,
-        fc.array(fc.record({ line: fc.nat(50), offset: fc.nat(200) }), { maxLength: 5 }),
+        fc.array(fc.record({ line: fc.nat(50), offset: fc.nat(200), time: fc.bigInt(0n, 2n ** 64n - 1n) }), {
+          maxLength: 5,
+        }),
         fc.nat(30),
         (bytes, lies, n) => {
           const entries = lies
             .sort((a, b) => a.offset - b.offset)
-            .map(({ line, offset }) => {
+            .map(({ line, offset, time }) => {
               const entry = Buffer.alloc(32);
               entry.writeBigUInt64LE(BigInt(line), 0);
               entry.writeBigUInt64LE(BigInt(offset), 8);
+              entry.writeBigUInt64LE(time, 16);
               return entry;
             });
           writeFileSync(file, bytes);
@@ -170,6 +173,7 @@ describe("a log says the same as the bytes", { timeout: 60_000 }, () => {
           // Offsets are always true line starts, whatever the index says; only numbers can be wrong, and verify tells.
           const { offset } = log.atLine(n, bytes.length);
           expect(offset === bytes.length || offset === 0 || bytes[offset - 1] === 10).toBe(true);
+          expect([...log.records({ offset: 0, line: 0 }, bytes.length)]).toHaveLength(lineStarts(bytes).length);
           plain.close();
         },
       ),

@@ -8,10 +8,10 @@ export function unseen(root: string, { agent, task }: RunRecord, count: number, 
   const paths = readdirSync(join(root, task), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !["cleanup.json", "AGENT_REGISTRY.json"].includes(entry.name))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
-  const files = paths.map((path) => ({ path, content: readFileSync(join(root, path), "utf8") }));
+  const files = paths.map((path) => ({ path, content: readFileSync(join(root, path), "latin1") }));
   const write = (path: string, content: string): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true, mode: 0o700 });
-    writeFileSync(join(root, path), content, { mode: 0o600 });
+    writeFileSync(join(root, path), content, { mode: 0o600, encoding: "latin1" });
   };
   return Array.from({ length: count }, (_, i) => {
     const number = (i + 1).toString(16);
