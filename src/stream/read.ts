@@ -59,7 +59,8 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
           if (chosen && wanted(item.record)) yield { agent, run, ...item };
           if (follow.signal.aborted) return;
         }
-        place = { offset: end, line: place === undefined ? log.lineAt(end) : lines };
+        // A log that was deleted is shorter for a moment, while it is made again.
+        if (end > (place?.offset ?? -1)) place = { offset: end, line: place === undefined ? log.lineAt(end) : lines };
       }
       place ??= START;
       if (!follow.forever && options.follow !== true) return;

@@ -11,6 +11,7 @@ import type { Activity, Driver, SessionUse, StreamReader, StreamResult } from ".
 import { lineStartFrom, lineSum } from "../log/lines.ts";
 import type { Log, LogPlace } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
+import { FileSource } from "../log/source.ts";
 import type { RunLog } from "./run-log.ts";
 
 /** How far it was read: whole lines, and the checksum of all their bytes. */
@@ -54,6 +55,8 @@ export class StreamState {
   #place: StreamPlace = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0, updated_at: iso() };
   #received = 0;
   #turn: Promise<void> = Promise.resolve();
+  /** Of the file that was read. */
+  #ino: number | undefined;
   /** There is more in the log than was read. */
   #more = true;
   /** Counted before the part that was read again; only of a log that is longer than that. */
@@ -120,6 +123,10 @@ export class StreamState {
       if (log === undefined) return false;
       // Of a log that grows faster than it is read, what is there now.
       const end = log.end(live);
+      const ino = log.source instanceof FileSource ? log.source.opened.ino : this.#ino;
+      // Another file, and shorter: the log was deleted and is being made again, with the same bytes.
+      if (live && ino !== (this.#ino ?? ino) && end < this.#place.offset) return false;
+      this.#ino = ino;
       const most = this.#place.offset + bytes;
       do {
         const { offset } = this.#place;

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { AgentSummary } from "../../src/fleet/workspace.ts";
 import { parsed } from "../support/cli/counting-driver.ts";
 import { lab } from "../support/lab.ts";
 import { CLI, supportFile, until } from "../support/workspace.ts";
@@ -44,6 +45,36 @@ it("`up` with limits parses each line once: for limits, messages, the verdict an
   expect(await workspace.runs.show(agent)).toMatchObject({ phase: "drained", tokens: { input: 300, output: 300 } });
   const counts = Array.from({ length: 300 }, (_, n) => parsed.get(JSON.stringify(JSON.parse(said(n)))));
   expect(new Set(counts)).toEqual(new Set([1]));
+});
+
+it("R-000.33, R-001.5: a log that is deleted and made again is not read twice while it is shorter than it was", async () => {
+  const made = lab();
+  const first = 200_000;
+  const { agent, log } = await made.sh(
+    `yes 'a line of forty characters, newline too' | head -n ${first}; until [ -e go ]; do sleep 0.02; done; seq 10`,
+  );
+  const watcher = made.workspace.verdicts.rounds();
+  let lines = 0;
+  const round = async (): Promise<AgentSummary | undefined> => {
+    const done = await watcher.round();
+    lines += done.lines;
+    return done.summaries.find(({ instance_id }) => instance_id === agent);
+  };
+  await until(async () => (await round())?.position.line === first, 60_000);
+  const { size } = statSync(log);
+  rmSync(dirname(log), { recursive: true, maxRetries: 20, retryDelay: 5 });
+  await until(async () => {
+    await round();
+    return statSync(log, { throwIfNoEntry: false })?.size === size;
+  }, 60_000);
+  writeFileSync(join(made.folder, "go"), "");
+  let last: AgentSummary | undefined;
+  await until(async () => {
+    last = (await round()) ?? last;
+    return last?.final;
+  }, 60_000);
+  expect(last?.position).toMatchObject({ line: first + 10, missed_bytes: 0 });
+  expect(lines).toBe(first + 10);
 });
 
 const strace = existsSync("/usr/bin/strace");
