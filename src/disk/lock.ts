@@ -84,16 +84,18 @@ async function take(path: string, waitMs: number, make: () => void): Promise<Loc
 
 /** Undefined when it is taken away between the two steps. SQLite makes none: it would follow a link. */
 function open(path: string, make: () => void): { db: DatabaseSync; file: string } | undefined {
+  let file: string | undefined;
   try {
     // Not opened by any other descriptor: to close one would drop a lock that this process has on the file.
     if (fileAt(path) === undefined) make();
-    const file = fileAt(path);
+    file = fileAt(path);
     const url = pathToFileURL(path);
     url.searchParams.set("mode", "rw");
     return file === undefined ? undefined : { db: new DatabaseSync(url), file };
   } catch (error) {
     if (errcode(error) !== CANTOPEN) throw diskFault(error, path);
-    if (fileAt(path) === undefined) return undefined;
+    // It was taken away, and the next holder may have made another since.
+    if (fileAt(path) !== file) return undefined;
     assertDescriptors();
     throw diskFault(error, path);
   }

@@ -25,9 +25,11 @@ async function stopAll(at: Lab, { agent }: RunRecord, processes: number, each: n
     at.node(supportFile("worker/stop-many.ts"), at.root, agent, String(each), purge),
   );
   await Promise.all(workers.map((worker) => once(worker, "message")));
-  const answers = workers.map(async (worker) => (await once(worker, "message"))[0] as Report[]);
+  const answers = workers.map(async (worker) => (await once(worker, "message"))[0] as Report[] | string);
   for (const worker of workers) worker.send("go");
-  return (await Promise.all(answers)).flat();
+  const told = await Promise.all(answers);
+  expect(told.filter((one) => typeof one === "string")).toEqual([]);
+  return told.flat() as Report[];
 }
 
 function onceEach(at: Lab, record: RunRecord): void {
