@@ -77,14 +77,14 @@ type Begun = Pick<
   "v" | "agent" | "task" | "run" | "nonce" | "boot_id" | "pid_ns" | "created_at" | "created_mono_ms" | "driver"
 >;
 
-interface Place {
+interface StartPlace {
   callerCwd: string;
   cwd: string;
   parent: Pick<AgentRow, "id" | "depth"> | undefined;
   tree: WorktreePlan | undefined;
 }
 
-export function intentOf(options: StartOptions, begun: Begun, place: Place, config: Config): IntentFact {
+export function intentOf(options: StartOptions, begun: Begun, place: StartPlace, config: Config): IntentFact {
   const { callerCwd, cwd, parent, tree } = place;
   return {
     ...begun,

@@ -15,7 +15,7 @@ const ADOPT_MS = 100;
 const STUCK_MS = 4000;
 const TOLD_AT_TRY = 3;
 
-interface Look {
+interface KeeperLook {
   nowMs: number;
   /** In another pid namespace. */
   elsewhere: boolean;
@@ -43,7 +43,7 @@ interface Next {
   problem?: string;
 }
 
-export function nextStep(facts: Facts, { nowMs, keeper, elsewhere }: Look, urged: Urged): Next {
+export function nextStep(facts: Facts, { nowMs, keeper, elsewhere }: KeeperLook, urged: Urged): Next {
   const { nudgedMs = urged.begunMs, adoptedMs } = urged;
   if (hasEnded(facts) || (facts.stuck && nowMs > deadlineOf(urged))) return { over: true };
   if (elsewhere) return { over: true, problem: "it runs in another pid namespace: stop it from there" };
@@ -57,7 +57,7 @@ export function nextStep(facts: Facts, { nowMs, keeper, elsewhere }: Look, urged
 }
 
 /** After that step. `replace`: its keeper makes no progress, so another one takes over and ends the run by verified scan rounds. */
-export function lastStep({ nowMs, keeper, isStanding }: Look, urged: Urged): "replace" | "give up" | undefined {
+export function lastStep({ nowMs, keeper, isStanding }: KeeperLook, urged: Urged): "replace" | "give up" | undefined {
   const { replacedMs } = urged;
   const deadline = deadlineOf(urged);
   const late = nowMs > (replacedMs === undefined ? deadline : replacedMs + WEDGED_MS) + STUCK_MS;
