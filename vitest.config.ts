@@ -44,6 +44,7 @@ export default defineConfig({
       {
         test: { ...shared, name: "integration", include: ["test/*.test.ts", "test/integration/**/*.test.ts"] },
       },
+      { test: { ...shared, name: "attack", include: ["test/attack/**/*.test.ts"] } },
       { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"] } },
       {
         test: {
