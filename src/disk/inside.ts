@@ -25,6 +25,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
 import { diskFault, errno } from "./fault.ts";
+import { assertMayWrite } from "./guard/only-read.ts";
 import { syncOpen } from "./replace.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -103,6 +104,7 @@ export function assertInside(root: string, path: string): void {
 
 /** Makes a folder and those above it up to the root, each 0700. */
 export function makeFolder(root: string, path: string): void {
+  assertMayWrite(root);
   closeSync(walk(root, split(root, path), true).fd);
 }
 
@@ -122,6 +124,7 @@ export function namesIn(root: string, path: string): string[] {
 
 /** Removes one file, or a link itself. False when there was none. */
 export function removeFile(root: string, path: string): boolean {
+  assertMayWrite(root);
   return inParent(root, path, (folder, name) => {
     try {
       unlinkSync(folder.at(name));
@@ -140,6 +143,7 @@ export type Move = "moved" | "exists" | "missing";
  * names of the same file, and the next call finishes the work.
  */
 export function linkMove(root: string, from: string, to: string): Move {
+  assertMayWrite(root);
   const target = split(root, to);
   const targetName = target.pop() ?? "";
   const folder = walk(root, target, true);
@@ -177,6 +181,7 @@ function linkOnce(from: string, to: string, shown: string): boolean {
 
 /** Removes a folder with everything in it; links are removed, not followed. False when there was none. */
 export function removeTree(root: string, path: string): boolean {
+  assertMayWrite(root);
   return inParent(root, path, (parent, name) => {
     const device = fstatSync(parent.fd).dev;
     for (let round = 1; ; round++) {

@@ -27,7 +27,7 @@ import { HoldsContext } from "./holds-context.ts";
 export class Runs extends HoldsContext {
   /** Starts an agent; returns when it runs, or waits for its turn (`queue`). */
   async start(options: StartOptions): Promise<RunRecord> {
-    const driver = await findDriver(this.context, options.driver ?? "command");
+    const driver = await findDriver(this.acting, options.driver ?? "command");
     const started = await start(this.context, driver, options).catch(async (error: unknown) => {
       if (!(error instanceof MidwatchError && error.code === "REFUSED_LIMIT" && error.retryable)) throw error;
       await reconcile(this.context); // Those that ended while nobody looked were counted as live.
@@ -38,7 +38,7 @@ export class Runs extends HoldsContext {
 
   /** Starts an agent that has ended once more, as its next run. */
   async restart(id: string | undefined, options: RestartOptions = {}): Promise<RunRecord> {
-    assertPerson(this.context, "restart agents");
+    assertPerson(this.acting, "restart agents");
     const agent = resolveId(this.context, id);
     await reconcile(this.context, { of: [agent] });
     const launched = await restart(this.context, agent, options);
@@ -47,7 +47,7 @@ export class Runs extends HoldsContext {
 
   /** Ends every process of the agents and reports what ended, what is left and what proves it. One that has ended is no error. */
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
-    const agents = [...new Set(ids.map((id) => resolveId(this.context, id)))];
+    const agents = [...new Set(ids.map((id) => resolveId(this.acting, id)))];
     assertAbove(this.context, agents, "stop");
     return stop(this.context, agents, options);
   }
@@ -83,7 +83,7 @@ export class Runs extends HoldsContext {
   /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
   reap(options: ReapOptions = {}): Promise<ReapRecord[]> {
     if (options.lost) assertPerson(this.context, "end lost runs");
-    return reap(this.context, options);
+    return reap(options.dryRun ? this.context : this.acting, options);
   }
 
   /** The steps of cleanups that failed and wait for `reap`. */
@@ -103,12 +103,12 @@ export class Runs extends HoldsContext {
 
   /** What an agent changed in its worktree, against the commit it began with. */
   diff(id: string | undefined, options: DiffOptions = {}): Promise<WorktreeDiff> {
-    return diffWorktree(this.context, resolveId(this.context, id), options);
+    return diffWorktree(this.acting, resolveId(this.context, id), options);
   }
 
   /** A goal that agents can be started for (`task` of their options). */
   makeTask(description: string, options: TaskOptions = {}): TaskFact {
-    assertPerson(this.context, "make tasks");
+    assertPerson(this.acting, "make tasks");
     const fact = taskFact(newTaskId(), description, Date.now(), options);
     putTask(this.context, fact);
     return fact;

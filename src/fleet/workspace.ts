@@ -18,6 +18,7 @@ import { type OpenOptions, open } from "./open.ts";
 import { Remote } from "./remote.ts";
 import { Runs } from "./runs.ts";
 import { SharedJournal } from "./shared-journal.ts";
+import { Trusting } from "./trusting.ts";
 import { Up } from "./up.ts";
 import { Verdicts } from "./verdicts.ts";
 
@@ -48,6 +49,7 @@ export type { Caller } from "../workspace/context.ts";
 export type { ServerFact } from "../workspace/http-files.ts";
 export type { Followed } from "./logs.ts";
 export type { OpenOptions } from "./open.ts";
+export { type TrustedConfig, type TrustRecord, trustProject } from "./trusting.ts";
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const { context, usedFallback } = open(options);
@@ -86,6 +88,8 @@ export class Workspace extends HoldsContext {
   readonly remote: Remote = new Remote(this.context);
   /** Messages to people. */
   readonly alerts: Alerting = new Alerting(this.context);
+  /** What a person lets act here. */
+  readonly trust: Trusting = new Trusting(this.context);
   /** What a server of this workspace needs. */
   readonly http: Http = new Http(this.context);
   readonly #borrowed: boolean;
@@ -101,6 +105,17 @@ export class Workspace extends HoldsContext {
     const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
     const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
     return new Workspace({ ...this.context, caller, config }, this.usedFallback, true);
+  }
+
+  /** What of the configuration does not count, and what can only be read, in a sentence each. */
+  cautions(): string[] {
+    const { config, ownership } = this.context.trust;
+    const said: string[] = [];
+    if (config.ignored.length > 0)
+      said.push(`${config.path} is not trusted: ${config.ignored.join(", ")} do not count. Next: midwatch trust`);
+    if (ownership.why !== undefined)
+      said.push(`${this.root} is only read: ${ownership.why}. Next: midwatch trust --workspace`);
+    return said;
   }
 
   /** Who asks, as far as processes above us and the environment tell. */

@@ -9,6 +9,7 @@ import { mcpInstall } from "./house/mcp-install.ts";
 import { natsInit } from "./house/nats-init.ts";
 import { prune } from "./house/prune.ts";
 import { reap } from "./house/reap.ts";
+import { trust } from "./house/trust.ts";
 import { up } from "./house/up.ts";
 import { alert } from "./journal/alert.ts";
 import { checkpoint } from "./journal/checkpoint.ts";
@@ -91,6 +92,7 @@ const all: readonly Operation[] = [
   reap,
   prune,
   doctor,
+  trust,
   demo,
   completion,
   version,

@@ -10,5 +10,7 @@ export function workspaceOf(
   const { served } = context;
   // Neither another workspace nor another place for it: what a server serves is one workspace.
   if (served !== undefined) return served.workspace.as(served.caller, more.config);
-  return openWorkspace({ workspace: context.workspace, cwd: context.cwd, env: context.env, ...more });
+  const workspace = openWorkspace({ workspace: context.workspace, cwd: context.cwd, env: context.env, ...more });
+  for (const text of workspace.cautions()) context.notice(text);
+  return workspace;
 }

@@ -188,6 +188,7 @@ export function commonOrders(layout: Layout, intent: IntentFact): Order[] {
     ["idx", files.index],
     ["events", layout.events],
     ["remove", files.prompt],
+    ["keep", layout.workspaceFact],
     ["keep", paths.intent],
     ["keep", paths.secrets],
     ["keep", layout.task(intent.task).fact],

@@ -18,6 +18,7 @@ import { writeFirstMessage } from "../messages/inbox.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, startKeeper } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
+import { recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
 import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
@@ -53,7 +54,9 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     writeInput(context, plan);
     createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
-    replaceInside(layout.root, paths.intent, `${JSON.stringify(plan.intent)}\n`);
+    const text = `${JSON.stringify(plan.intent)}\n`;
+    if (plan.intent.queued) recordLater(context.trust.state, text, `${agent}.${run} is queued`);
+    replaceInside(layout.root, paths.intent, text);
     step("intent");
   } catch (error) {
     undo(context, plan.intent);

@@ -23,6 +23,7 @@ import { scanMembers, startKeeper } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import type { Streams } from "../stream/streams.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
+import { isOurs } from "../workspace/trust.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
 import { giveUp } from "./launch.ts";
 import { commonOrders } from "./launch-plan.ts";
@@ -48,6 +49,7 @@ export interface ReconcileOptions {
 export async function reconcile(context: Context, options: ReconcileOptions = {}): Promise<Observed[]> {
   const { layout } = context;
   const { nowMs = monoMs(), of = [], everything = false } = options;
+  const ours = isOurs(context);
   let spentMs = 0;
   const known = withReader(context, (registry) => registry.list());
   const listed = new Map(known.map((entry) => [`${entry.run.agent}.${entry.run.run}`, entry]));
@@ -61,17 +63,18 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
     const paths = layout.run(task, agent, run);
     let facts = options.known?.read(paths) ?? readFacts(paths);
     const entry = listed.get(name);
-    const remade = isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
+    const remade = ours && isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
     if (remade === undefined) continue; // Nobody could look: it stays as it is.
     if (remade) facts = readFacts(paths);
     const step = unbornStep(facts, entry?.run, nowMs, () => markedMs(context, one));
-    const gone = step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir));
+    const gone = ours && (step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir)));
     const nonce = entry?.run.nonce ?? "";
-    if (gone || (step === "give up" && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
+    const late = ours && step === "give up";
+    if (gone || (late && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
     if (step !== undefined) continue;
     const asked = everything || of.includes(agent);
     let left = isLeft(facts, asked, spentMs, options.large);
-    if (!left) {
+    if (!left && ours) {
       const begun = performance.now();
       const how = { waitMs: asked ? undefined : OTHERS_MS, streams: options.streams };
       ({ facts, left } = await finish(context, one, facts, nowMs, how));
@@ -84,6 +87,7 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   }
   options.known?.keep(new Set(observed.map(({ task, agent, run }) => layout.run(task, agent, run).dir)));
   findMembers(context, observed);
+  if (!ours) return observed; // Nothing in it is taken up, given up or cleaned up.
   await Promise.all(observed.map(({ facts }) => adopt(context, facts)));
   for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, listed, unborn);

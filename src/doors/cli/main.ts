@@ -19,6 +19,8 @@ export interface Io {
   cwd: string;
   /** Aborted when the user asks to end. */
   signal?: AbortSignal;
+  /** Asks the person at the terminal; missing where nobody sits at one. */
+  ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 /** Runs one command and returns its exit code. Never throws. */
@@ -26,7 +28,10 @@ export async function main(argv: readonly string[], io: Io, table: readonly Oper
   const json = behindFlags(argv).includes("--json");
   const out = new Output(io.stdout);
   try {
-    const code = await dispatch(argv, io, out, table);
+    const code = await dispatch(argv, io, out, table).catch(async (error: unknown) => {
+      if (json || !(await tookOver(error, io))) throw error;
+      return await dispatch(argv, io, out, table);
+    });
     await out.flush();
     if (out.failure !== undefined) throw out.failure;
     return code;
@@ -38,6 +43,18 @@ export async function main(argv: readonly string[], io: Io, table: readonly Oper
   } finally {
     await out.close();
   }
+}
+
+/** A workspace that an older release made is not recorded yet: at a terminal one answer takes it over, a script gets the error. */
+async function tookOver(error: unknown, io: Io): Promise<boolean> {
+  if (!(error instanceof MidwatchError) || error.code !== "REFUSED_WORKSPACE" || io.ask === undefined) return false;
+  const { root, old } = error.data ?? {};
+  if (old !== true || typeof root !== "string") return false;
+  const trust = async (...flags: string[]): Promise<number> =>
+    await main(["trust", `--workspace=${root}`, ...flags], { ...io, stdout: io.stderr, ask: undefined });
+  await trust("--show");
+  const answer = await io.ask("It was made by an older release, or somewhere else. Take it over? [y/N] ");
+  return /^y(es)?$/i.test(answer.trim()) && (await trust()) === 0;
 }
 
 async function dispatch(
@@ -66,7 +83,8 @@ async function dispatch(
     return 0;
   }
   const operation = find(words.length === 0 ? [command] : words, operations);
-  const rest = words.slice(operation.name.split(" ").length);
+  const behind = words.slice(operation.name.split(" ").length);
+  const rest = operation.name === "trust" ? takingOver(behind) : behind;
   const { globals, input } = parse(operation, [...before.filter((word) => word !== "--version"), ...rest]);
   if (globals.help) {
     await out.write(commandHelp(operation, bold, width));
@@ -190,6 +208,16 @@ function find(words: readonly string[], operations: readonly Operation[]): Opera
   });
 }
 
+/** `trust --workspace`: to this command the flag of all commands is the question itself; a DIR behind it says which one. */
+function takingOver(words: readonly string[]): string[] {
+  return words.flatMap((word, i) => {
+    if (word.startsWith("--workspace=")) return ["--take-over", word];
+    if (word !== "--workspace") return [word];
+    const next = words[i + 1];
+    return next === undefined || next.startsWith("-") ? ["--take-over"] : ["--take-over", word];
+  });
+}
+
 /** The words up to `--`: what follows belongs to another program. */
 function behindFlags(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
@@ -236,6 +264,7 @@ export async function start(table?: readonly Operation[]): Promise<never> {
     stderr,
     env,
     cwd: process.cwd(),
+    ask: process.stdin.isTTY && stderr.isTTY ? askPerson : undefined,
     get signal() {
       if (ending === undefined) {
         const controller = new AbortController();
@@ -255,6 +284,17 @@ export async function start(table?: readonly Operation[]): Promise<never> {
   const code = await main(process.argv.slice(2), io, table);
   process.exit(ended ?? code);
 }
+
+async function askPerson(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await asking.question(question);
+  } finally {
+    asking.close();
+  }
+}
+
 /** Ctrl-C, a supervisor, a closed terminal: the exit code of each. */
 const ASKED_TO_END = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** A demo has agents to stop, and a busy machine takes its time. */
