@@ -35,10 +35,16 @@ export async function startWaiting(context: Context, observed: readonly Observed
   return started;
 }
 
+/** What this process has told already; others tell it under the same id, so that readers show it once. */
+const told = new Set<string>();
+
 /** An intent lies in the project, where others can write: only what whoever queued it recorded is started. Told once. */
 function isAsked(context: Context, { task, agent, run }: IntentFact): boolean {
   const text = readText(context.layout.run(task, agent, run).intent) ?? "";
   if (isRecorded(context.trust.state, text)) return true;
+  const key = `${context.layout.root} ${agent}.${run}`;
+  if (told.has(key)) return false;
+  told.add(key);
   const content = `${agent} is queued, but nobody here asked for it so: it is not started. Look at it: midwatch show ${agent}; drop it: midwatch stop ${agent}`;
   audit(context, [{ type: "error", id: placeId("queued", `${agent}.${run}`), content, task, agent, data: { run } }]);
   return false;
