@@ -43,6 +43,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
   const context: Context = {
     layout: paths,
     config,
+    persons: loadConfig({ file: file.value }),
     env,
     cwd,
     registries: new Registries(paths, rebuildFrom),

@@ -36,6 +36,8 @@ export interface Caller {
 export interface Context {
   readonly layout: Layout;
   readonly config: Config;
+  /** What midwatch.config.json says by itself, without environment and flags: an agent's are its own words. */
+  readonly persons: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly registries: Registries;

@@ -18,6 +18,7 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
   const context: Context = {
     layout: paths,
     config: loadConfig(),
+    persons: loadConfig(),
     env: process.env,
     cwd: at.folder,
     thresholds: {},
