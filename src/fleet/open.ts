@@ -51,6 +51,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     layout: paths,
     trust,
     config,
+    persons: loadConfig({ file: value, trusted }),
     env,
     cwd,
     registries: new Registries(paths, rebuildFrom, isOurs({ trust })),

@@ -9,6 +9,7 @@ import type { TaskFact } from "../core/intent.ts";
 import type { ListRecord, Report, ShowRecord } from "../core/types.ts";
 import { locate, resolveId } from "../facts/locate.ts";
 import { openWindow, type Window } from "../process/window.ts";
+import { grant, readsAll } from "../run/above.ts";
 import type { StartOptions } from "../run/launch-plan.ts";
 import { type ListOptions, list, show } from "../run/list.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "../run/reap.ts";
@@ -27,11 +28,12 @@ import { HoldsContext } from "./holds-context.ts";
 export class Runs extends HoldsContext {
   /** Starts an agent; returns when it runs, or waits for its turn (`queue`). */
   async start(options: StartOptions): Promise<RunRecord> {
-    const driver = await findDriver(this.acting, options.driver ?? "command");
-    const started = await start(this.context, driver, options).catch(async (error: unknown) => {
+    const granted = grant(this.acting, options);
+    const driver = await findDriver(this.context, options.driver ?? "command");
+    const started = await start(this.context, driver, granted).catch(async (error: unknown) => {
       if (!(error instanceof MidwatchError && error.code === "REFUSED_LIMIT" && error.retryable)) throw error;
       await reconcile(this.context); // Those that ended while nobody looked were counted as live.
-      return await start(this.context, driver, options);
+      return await start(this.context, driver, granted);
     });
     return runRecord(started, started.task);
   }
@@ -94,6 +96,11 @@ export class Runs extends HoldsContext {
   /** A tmux window on an agent in this terminal; returns when it is left, which the signal does too. The agent has no part in it. */
   attach(id: string | undefined, signal?: AbortSignal): Promise<Window> {
     return openWindow(this.context.layout.root, resolveId(this.context, id), this.context.env, signal);
+  }
+
+  /** Whether who asks may have files read by their paths: a person, or an agent that may do everything. */
+  mayNameFiles(): boolean {
+    return readsAll(this.context);
   }
 
   /** Where an agent works; undefined when there is no such agent. */

@@ -2,7 +2,9 @@
  * The composition root: one object over one workspace, made of a few smaller ones, each over the rooms that do its work. Every door and the
  * library do everything through it.
  */
+import { isDeepStrictEqual } from "node:util";
 import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
+import { stricter } from "../core/config/stricter.ts";
 import { rebuildFrom } from "../facts/folders.ts";
 import { FleetLink } from "../nats/link.ts";
 import { hubSettings } from "../up/join.ts";
@@ -53,7 +55,10 @@ export { type TrustedConfig, type TrustRecord, trustProject } from "./trusting.t
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const { context, usedFallback } = open(options);
-  return new Workspace(context, usedFallback);
+  const { config, persons } = context;
+  // Who asks is found out only where it matters: most commands come without any setting.
+  const bounded = !isDeepStrictEqual(config, persons) && callingAgent(context) !== undefined;
+  return new Workspace(bounded ? { ...context, config: stricter(persons, config) } : context, usedFallback);
 }
 
 /** The fleet that the configuration names; without a workspace too, for people who only look. */
@@ -103,7 +108,8 @@ export class Workspace extends HoldsContext {
   /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
   as(caller: Caller, flags: ConfigInput = {}): Workspace {
     const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-    const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    const asked = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    const config = caller.agent === undefined ? asked : stricter(this.config, asked);
     return new Workspace({ ...this.context, caller, config }, this.usedFallback, true);
   }
 

@@ -7,6 +7,7 @@ import type { z } from "zod";
 import type { AgentId } from "../core/ids.ts";
 import type { Caller, Workspace } from "../fleet/workspace.ts";
 import type { Described } from "./input.ts";
+import { assertMay } from "./rights.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
@@ -108,6 +109,10 @@ export interface OperationSpec<Input extends z.ZodObject, Data>
 }
 
 export function operation<Input extends z.ZodObject, Data>(spec: OperationSpec<Input, Data>): Operation {
+  const run: typeof spec.run = (context, input) => {
+    assertMay(context, spec.name);
+    return spec.run(context, input);
+  };
   // Doors validate with `input` before they call `run`, so dropping the types here is safe.
-  return spec as unknown as Operation;
+  return { ...spec, run } as unknown as Operation;
 }

@@ -29,6 +29,7 @@ import { giveUp } from "./launch.ts";
 import { commonOrders } from "./launch-plan.ts";
 import { afterError, isAdoptable, isForgotten, isLeft, OTHERS_MS, settling, unbornStep } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
+import { leastPermission, rightsOf } from "./rights-plan.ts";
 
 export interface ReconcileOptions {
   /** Monotonic. */
@@ -136,7 +137,10 @@ export async function adopt({ layout, env }: Context, facts: Facts): Promise<voi
   const { intent } = facts;
   if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, isElsewhere(facts))) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
-  await startKeeper("adopt", `${intent.agent}.${intent.run}`, intent.nonce, commonOrders(layout, intent), env);
+  const name = `${intent.agent}.${intent.run}`;
+  // What it may hand on its first keeper knew; its intent it may have changed since.
+  const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
+  await startKeeper("adopt", name, intent.nonce, commonOrders(layout, intent), env, rights);
 }
 
 function settle(

@@ -39,6 +39,8 @@ export interface Context {
   /** Who said that this workspace and its configuration may act. */
   readonly trust: Trust;
   readonly config: Config;
+  /** What midwatch.config.json says by itself, without environment and flags: an agent's are its own words. */
+  readonly persons: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly registries: Registries;

@@ -8,6 +8,11 @@ import { findCommand } from "./find-command.ts";
 
 export const DRIVER_NAMES: readonly string[] = DRIVERS.map(({ name }) => name);
 
+/** It is one of midwatch.config.json, also under the name of a built-in one. */
+export function isDeclared(context: Context, name: string): boolean {
+  return Object.hasOwn(declarations(context), name);
+}
+
 export async function findDriver(context: Context, name: string): Promise<Driver> {
   const declared = declarations(context)[name];
   if (declared === undefined) return isUntrusted(context, name) ? refuse(context, name) : driverNamed(name);

@@ -20,6 +20,7 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
     layout: paths,
     trust: trusted(at.folder),
     config: loadConfig(),
+    persons: loadConfig(),
     env: process.env,
     cwd: at.folder,
     thresholds: {},

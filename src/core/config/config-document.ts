@@ -56,6 +56,10 @@ file, and of each driver module that it names); inside a run that has no effect.
 ${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts,
 what a script trusts and what \`npm run bench:watch\` measures. They are not configuration.
 
+Inside a run the environment and the flags are the agent's own words. They count where they are stricter than \`midwatch.config.json\` (a lower limit, a
+higher \`disk_floor\`, fewer children) or bound nothing (\`grace\`, \`tier\`); nothing is raised by them, and no program, file or address is taken from them.
+The same holds for what an agent asks over HTTP or MCP. A child's limits of time, output, tokens and cost are at most its parent's.
+
 ## Older names
 
 | variable | effect |

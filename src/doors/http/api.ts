@@ -73,7 +73,8 @@ export async function call(
   const notices = new Notices();
   const context: Context = {
     door: "http",
-    cwd: door.cwd,
+    // An agent's paths begin where it works.
+    cwd: (who.agent && door.workspace.runs.folderOf(who.agent)) ?? door.cwd,
     env: door.env,
     workspace: undefined,
     served: { workspace: door.workspace, caller: { agent: who.agent } },

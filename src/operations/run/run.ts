@@ -11,6 +11,7 @@ import { type Output, z } from "../input.ts";
 import { workspaceOf } from "../open.ts";
 import { type Context, type Operation, operation } from "../operation.ts";
 import { state } from "../render.ts";
+import { assertNamesFiles } from "../rights.ts";
 import { promptOf } from "../text-input.ts";
 
 const input = z.strictObject({
@@ -187,6 +188,8 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
     token_limit: given.limit_tokens,
     cost_limit: given.limit_cost,
   };
+  if ([given.prompt_file, given.each, fallback_dir].some((file) => file !== undefined && file !== "-"))
+    assertNamesFiles(context);
   const prompts = given.each === undefined ? [await promptOf(context, given)] : readPrompts(context, given);
   const all = prompts.map((prompt) => optionsOf(context, given, prompt));
   for (const options of all) await checkRun(options, context);

@@ -36,6 +36,7 @@ export function asking(
     layout: paths,
     trust: trusted(made.folder),
     config: loadConfig({ file: { llm: { provider: "anthropic", base_url: url, every: 0, ...llm } } }),
+    persons: loadConfig(),
     env: { ...process.env, ANTHROPIC_API_KEY: KEY },
     cwd: made.folder,
     registries: new Registries(paths, rebuildFrom),
