@@ -2,10 +2,10 @@
  * A JSONL file that one process at a time lets grow, the one that holds a lock. What an earlier one left in mid-line when it was
  * killed is cut off first: nobody has read it, because readers take whole lines only.
  */
-import { closeSync, constants, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import { constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { diskFault } from "./fault.ts";
-import { syncFolder } from "./replace.ts";
+import { openFile, syncFolder } from "./replace.ts";
 
 const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
 const BACK = 64 << 10;
@@ -13,9 +13,9 @@ const NEWLINE = 10;
 
 /** `lines` end with a newline, and are on the disk when it returns. */
 export function growLines(path: string, lines: Uint8Array): void {
-  let fd: number | undefined;
   try {
-    fd = openSync(path, OPEN, 0o600);
+    using file = openFile(path, OPEN, 0o600);
+    const { fd } = file;
     const { size } = fstatSync(fd);
     const end = wholeSize(fd, size);
     if (end < size) ftruncateSync(fd, end);
@@ -24,8 +24,6 @@ export function growLines(path: string, lines: Uint8Array): void {
     if (size === 0) syncFolder(dirname(path));
   } catch (error) {
     throw diskFault(error, path);
-  } finally {
-    if (fd !== undefined) closeSync(fd);
   }
 }
 

@@ -101,14 +101,20 @@ export function writeAll(fd: number, data: Uint8Array): void {
   while (offset < data.length) offset += writeSync(fd, data, offset, data.length - offset);
 }
 
+export interface OpenFile extends Disposable {
+  fd: number;
+}
+
+/** Closed when the block ends that uses it. */
+export function openFile(path: string, flags: number, mode?: number): OpenFile {
+  const fd = openSync(path, flags, mode);
+  return { fd, [Symbol.dispose]: () => closeSync(fd) };
+}
+
 /** Makes names that were created, renamed or removed in a folder survive a power cut. */
 export function syncFolder(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    syncOpen(fd, path);
-  } finally {
-    closeSync(fd);
-  }
+  using folder = openFile(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  syncOpen(folder.fd, path);
 }
 
 /** As `syncFolder`, for a folder that is open. */
