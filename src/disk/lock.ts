@@ -20,7 +20,7 @@ const CANTOPEN = 14;
 /** What is done under a lock of `locks/` takes milliseconds; packing a large log takes longer. */
 const WAIT_MS = 20_000;
 
-export interface Lock {
+export interface Lock extends Disposable {
   release(): void;
 }
 
@@ -69,7 +69,7 @@ async function take(path: string, waitMs: number, make: () => void): Promise<Loc
     const opened = open(path, make);
     try {
       if (opened !== undefined && (await isOurs(opened.db, deadline)) && opened.file === fileAt(path))
-        return { release: () => opened.db.close() };
+        return { release: () => opened.db.close(), [Symbol.dispose]: () => opened.db.close() };
     } catch (error) {
       if (opened?.file === fileAt(path)) {
         opened?.db.close();

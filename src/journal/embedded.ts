@@ -42,42 +42,25 @@ export class EmbeddedLog implements EventLog {
 
   async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
     const reading = new Reading(after === undefined ? 0 : offsetOf(after));
-    const waker = follow ? new Waker(dirname(this.#path), signal) : undefined;
-    try {
-      for (;;) {
-        const source = FileSource.open(this.#path);
-        try {
-          if (source !== undefined) yield* reading.on(source, signal);
-        } finally {
-          source?.close();
-        }
-        if (waker === undefined || signal.aborted) return;
-        await waker.wait(POLL_MS);
-        if (signal.aborted) return;
-      }
-    } finally {
-      waker?.close();
+    using waker = follow ? new Waker(dirname(this.#path), signal) : undefined;
+    for (;;) {
+      yield* reading.on(this.#path, signal);
+      if (waker === undefined || signal.aborted) return;
+      await waker.wait(POLL_MS);
+      if (signal.aborted) return;
     }
   }
 
   async tail(lines: number): Promise<Cursor | undefined> {
-    const source = FileSource.open(this.#path);
-    try {
-      const offset = source === undefined ? 0 : tailStart(source, wholeEnd(source, source.size()), lines);
-      return offset === 0 ? undefined : String(offset);
-    } finally {
-      source?.close();
-    }
+    using source = FileSource.open(this.#path);
+    const offset = source === undefined ? 0 : tailStart(source, wholeEnd(source, source.size()), lines);
+    return offset === 0 ? undefined : String(offset);
   }
 
   async holds(cursor: Cursor): Promise<boolean> {
     if (!CURSOR.test(cursor)) return false;
-    const source = FileSource.open(this.#path);
-    try {
-      return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
-    } finally {
-      source?.close();
-    }
+    using source = FileSource.open(this.#path);
+    return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
   }
 
   async health(): Promise<EngineHealth> {
@@ -108,7 +91,9 @@ class Reading {
     this.#offset = offset;
   }
 
-  async *on(source: FileSource, signal: AbortSignal): AsyncGenerator<Stored | BadLine> {
+  async *on(path: string, signal: AbortSignal): AsyncGenerator<Stored | BadLine> {
+    using source = FileSource.open(path);
+    if (source === undefined) return;
     const end = wholeEnd(source, source.size());
     if (!isPlace(source, this.#offset, end)) this.#startOver();
     this.#ids ??= idsBefore(source, this.#offset);

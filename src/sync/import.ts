@@ -71,13 +71,9 @@ export class Importer {
 
   async #locked<T>(name: "exportLock" | "snapshotLock", act: () => T | Promise<T>): Promise<T> {
     const { sync, snapshotLock } = this.#layout;
-    const lock = await takeLock(name === "exportLock" ? sync.exportLock : snapshotLock, LOCK_MS);
+    using lock = await takeLock(name === "exportLock" ? sync.exportLock : snapshotLock, LOCK_MS);
     if (lock === undefined) throw new SyncFailure("local", "Another process does not come to an end with its export.");
-    try {
-      return await act();
-    } finally {
-      lock.release();
-    }
+    return await act();
   }
 }
 

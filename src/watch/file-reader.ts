@@ -102,17 +102,14 @@ function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): 
 function afterRotation(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const old = findRenamed(path, cursor, mark);
   if (old === undefined) return read(file, restarted(cursor, mark, 0), "replaced");
-  try {
-    const rest = read(old, cursor, "rotated");
-    // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
-    const open = old.stat.size > rest.cursor.offset;
-    if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
-    const next = read(file, restarted(rest.cursor, null, 0), "rotated");
-    const lost = open ? old.stat.size - rest.cursor.offset : 0;
-    return { ...next, cursor: { ...next.cursor, missed_bytes: next.cursor.missed_bytes + lost } };
-  } finally {
-    old.source.close();
-  }
+  using _source = old.source;
+  const rest = read(old, cursor, "rotated");
+  // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
+  const open = old.stat.size > rest.cursor.offset;
+  if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
+  const next = read(file, restarted(rest.cursor, null, 0), "rotated");
+  const lost = open ? old.stat.size - rest.cursor.offset : 0;
+  return { ...next, cursor: { ...next.cursor, missed_bytes: next.cursor.missed_bytes + lost } };
 }
 
 function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | undefined {
