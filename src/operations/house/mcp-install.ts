@@ -1,8 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { MidwatchError } from "../../core/errors.ts";
 import { CLIENTS, type Edit, planEdit, presentClients, writeEdit } from "../../setup/mcp-clients.ts";
-import { z } from "../input.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, operation, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 /** Lines around a change. */
@@ -13,7 +12,6 @@ export const mcpInstall: Operation = operation({
   summary: "Tell MCP clients of `midwatch mcp`: show the change of their settings, then write it",
   details:
     "Everything else in the file stays as it is, byte for byte; the old file is kept as .bak. Without --client every client that is found here. Without --yes it asks, and outside a terminal it only shows.",
-  positionals: [],
   input: z.strictObject({
     client: z.array(z.enum(CLIENTS)).describe("Which client; may be given again").default([]),
     yes: z.boolean().describe("Write without asking").meta({ short: "y" }).default(false),

@@ -1,13 +1,11 @@
 import { MidwatchError } from "../../core/errors.ts";
-import { z } from "../input.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, z } from "../operation.ts";
 
 export const mcp: Operation = operation({
   name: "mcp",
   summary: "Serve the Model Context Protocol on stdin and stdout, for agents and editors",
   details:
     "Started by an MCP client, not by a person: `midwatch mcp install` tells a client of it. Ends when its input ends; agents that were started through it go on. `midwatch up` serves the same over HTTP at /mcp (docs/mcp.md).",
-  positionals: [],
   input: z.strictObject({}),
   changes: true,
   cliOnly: true,

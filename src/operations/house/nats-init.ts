@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
 import { natsInit as init } from "../../setup/nats-init.ts";
-import { z } from "../input.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, z } from "../operation.ts";
 import { table } from "../render.ts";
 
 export const natsInit: Operation = operation({

@@ -3,9 +3,7 @@ import { maskValue } from "../../core/mask.ts";
 import type { FleetLink, JournalEvent, Stored } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
 import { fleetOf } from "../fleet-of.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 const LAST = 100;
@@ -16,7 +14,6 @@ export const events: Operation = operation({
   name: "events",
   summary: "Read the journal that all agents share",
   details: `The last ${LAST} events by default. A line that is no event is passed over; \`midwatch snapshot\` puts it into events.error.log.`,
-  positionals: [],
   input: z.strictObject({
     follow: z.boolean().describe("Go on printing until Ctrl-C").meta({ short: "f" }).default(false),
     type: z.string().describe("Only events of this type").optional(),

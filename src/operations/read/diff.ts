@@ -1,8 +1,6 @@
 import type { ChangedFile, WorktreeDiff } from "../../worktree/worktree-diff.ts";
 import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation, type RenderOptions } from "../operation.ts";
+import { type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { paint, table } from "../render.ts";
 
 export const diff: Operation = operation({

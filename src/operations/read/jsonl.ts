@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
 import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify, type Read } from "../../log/jsonl.ts";
-import { z } from "../input.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { count } from "../fields.ts";
+import { type Context, type Operation, operation, z } from "../operation.ts";
 import { bytesDone } from "../progress.ts";
 
 const file = z.string().min(1).describe("A JSONL file, or a log that midwatch archived (.zst)").meta({ value: "FILE" });
-const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
 
 /** Records for programs, the lines themselves for people. */
 function* shown(context: Context, items: Iterable<Read>): Generator<unknown> {

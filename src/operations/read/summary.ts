@@ -1,8 +1,6 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { summaryTable, summaryText } from "../summary-text.ts";
 
 export const summary: Operation = operation({

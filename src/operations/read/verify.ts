@@ -1,7 +1,5 @@
-import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { agentRef, runNumber } from "../fields.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { bytesDone } from "../progress.ts";
 import { renderVerified } from "./jsonl.ts";
 
@@ -11,7 +9,7 @@ export const verify: Operation = operation({
   positionals: ["agent"],
   input: z.strictObject({
     agent: agentRef().optional(),
-    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+    run: runNumber,
   }),
   changes: false,
   examples: ["midwatch verify build-1", "midwatch verify --run 1 build-1"],

@@ -1,7 +1,5 @@
 import { configFlag } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { summaryTable, summaryText } from "../summary-text.ts";
 
 export const watch: Operation = operation({
@@ -9,7 +7,6 @@ export const watch: Operation = operation({
   summary: "Tell what each agent is doing: on track, drifting, off track, blocked, or unknown",
   details:
     "Prints a summary whenever a verdict changes, until Ctrl-C; `midwatch up` does the same without printing. A verdict names the rules behind it and the lines of the log. It only tells, unless a task was made with --on-verdict.",
-  positionals: [],
   input: z.strictObject({
     once: z.boolean().describe("One look at all of them, then end").default(false),
     watch_poll: configFlag("watch_poll"),

@@ -1,9 +1,8 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { AGENT_ID } from "../../core/ids.ts";
 import { SEVERITIES } from "../../messages/report.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { parseData } from "../fields.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 const word = (about: string) => z.string().min(1).describe(about);
 
@@ -75,17 +74,8 @@ export const finding: Operation = operation({
       throw new MidwatchError("USAGE", `${JSON.stringify(rest[1])} is not a severity.`, {
         hint: `One of ${SEVERITIES.join(", ")}.`,
       });
-    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity, rest[2] as string, parsed(data));
+    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity, rest[2] as string, parseData(data));
   },
   render: (report) => told(report, `${report.finding_type} (${report.severity})`),
   next: () => "midwatch events",
 });
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new MidwatchError("USAGE", "--data is not JSON.", { hint: 'Write it as \'{"file":"x.ts"}\'.', cause: error });
-  }
-}

@@ -7,9 +7,7 @@ import { checkRun, type RunRecord } from "../../fleet/workspace.ts";
 import type { StartOptions } from "../../run/launch-plan.ts";
 import { DRIVER_NAMES, presentDriver } from "../../workspace/find-driver.ts";
 import { configFlag } from "../fields.ts";
-import { type Output, z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, type Output, operation, workspaceOf, z } from "../operation.ts";
 import { state } from "../render.ts";
 import { promptOf } from "../text-input.ts";
 

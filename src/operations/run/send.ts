@@ -3,9 +3,7 @@ import { maskText, maskValue } from "../../core/mask.ts";
 import { oneLine } from "../../core/one-line.ts";
 import type { Message } from "../../core/types.ts";
 import { agentRef, duration } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, table } from "../render.ts";
 import { readInput } from "../text-input.ts";
 

@@ -2,9 +2,7 @@ import { formatSize } from "../../core/size.ts";
 import { KIND_WORDS } from "../../core/state-words.ts";
 import type { ChildRecord, Tokens, WorktreeState } from "../../core/types.ts";
 import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, state, table } from "../render.ts";
 
 function used(tokens: Tokens | null, cost: number | null): string {

@@ -1,12 +1,9 @@
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, table } from "../render.ts";
 
 export const tasks: Operation = operation({
   name: "tasks",
   summary: "List tasks, newest first",
-  positionals: [],
   input: z.strictObject({}),
   changes: false,
   examples: ["midwatch tasks", "midwatch tasks --json | jq -r .task"],
