@@ -1,9 +1,8 @@
 /** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
 import { constants as fs, fstatSync, fsyncSync, futimesSync, readSync } from "node:fs";
 import { zstdCompressSync } from "node:zlib";
-import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
-import { diskFault, errno } from "./fault.ts";
+import { diskFault, errno, unsafe } from "./fault.ts";
 import { type OpenFile, openFile, writeAll } from "./replace.ts";
 
 const FRAME = 1 << 20;
@@ -70,13 +69,6 @@ function openNew(path: string): OpenFile {
   } catch (error) {
     throw errno(error) === "EEXIST" ? unsafe(path, "is made again by somebody while it is written") : error;
   }
-}
-
-function unsafe(path: string, why: string): MidwatchError {
-  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
-    hint: "midwatch touches only real files and folders inside its workspace.",
-    data: { path },
-  });
 }
 
 /** Writes the frames of an archive to a new file, synced. */

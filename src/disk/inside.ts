@@ -22,7 +22,7 @@ import {
 import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
-import { diskFault, errno } from "./fault.ts";
+import { attempt, diskFault, errno, unsafe } from "./fault.ts";
 import { type OpenFile, openFile, syncOpen } from "./replace.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -140,7 +140,7 @@ export function linkMove(root: string, from: string, to: string): Move {
   const moved = inParent(root, from, (source): Move => {
     const before = lstatSync(source.safe);
     if (!before.isFile()) throw unsafe(from, "is not a plain file");
-    const linked = linkOnce(source.safe, target.safe, to);
+    const linked = attempt(["EEXIST"], to, () => linkSync(source.safe, target.safe));
     const after = lstatSync(target.safe);
     if (after.ino !== before.ino || after.dev !== before.dev) {
       if (!linked) return "exists";
@@ -153,16 +153,6 @@ export function linkMove(root: string, from: string, to: string): Move {
     return "moved";
   });
   return moved === false ? "missing" : moved;
-}
-
-function linkOnce(from: string, to: string, shown: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (errno(error) === "EEXIST") return false;
-    throw diskFault(error, shown);
-  }
 }
 
 /** Removes a folder with everything in it; links are removed, not followed. False when there was none. */
@@ -285,11 +275,4 @@ function split(root: string, path: string): string[] {
   const names = inside === "" ? [] : inside.split(sep);
   if (isAbsolute(inside) || names.includes("..") || path.includes("\0")) throw unsafe(path, `is outside ${root}`);
   return names;
-}
-
-function unsafe(path: string, why: string): MidwatchError {
-  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
-    hint: "midwatch touches only real files and folders inside its workspace.",
-    data: { path },
-  });
 }

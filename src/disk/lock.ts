@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { MidwatchError } from "../core/errors.ts";
-import { assertDescriptors, diskFault, errno } from "./fault.ts";
+import { assertDescriptors, attempt, diskFault } from "./fault.ts";
 import { anchored, makeFolder, removeFile } from "./inside.ts";
 import type { Layout } from "./layout.ts";
 import { lockHolder } from "./lock-holder.ts";
@@ -55,11 +55,7 @@ export async function alone<T>(
 
 /** Not synced: after a power cut there is no holder. */
 function makeEmpty(path: string): void {
-  try {
-    closeSync(openSync(path, CREATE, 0o600));
-  } catch (error) {
-    if (errno(error) !== "EEXIST") throw diskFault(error, path);
-  }
+  attempt(["EEXIST"], path, () => closeSync(openSync(path, CREATE, 0o600)));
 }
 
 /** A holder of `alone` removes its file: one that has lost its name keeps nobody out, and the next is tried. */
