@@ -4,9 +4,11 @@ import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config/
 import { configValue } from "../core/config/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { parseSize } from "../core/size.ts";
+import type { Progress } from "../core/progress.ts";
+import { formatSize, parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";
 import { z } from "./input.ts";
+import type { Context } from "./operation.ts";
 
 type Field<Output, Input = string | number> = ZodType<Output, Input>;
 
@@ -84,4 +86,9 @@ export function plain<In, Out>(parse: (value: In) => Out): (value: In, context: 
       return undefined as never; // The issue counts.
     }
   };
+}
+
+/** Tells how far long work has come. */
+export function bytesDone(context: Context): Progress {
+  return (bytes, done) => context.progress(`${formatSize(bytes)} ${done}`);
 }

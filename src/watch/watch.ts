@@ -23,10 +23,9 @@ import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
 import type { Candidate, SecondOpinions } from "./opinion/second-opinions.ts";
 import { withOpinion } from "./opinion/with-opinion.ts";
-import { Places } from "./places.ts";
 import { RunReading, STREAM } from "./run-reading.ts";
 import { Silence } from "./silence.ts";
-import { isNews, makeSummary, type Subject } from "./summary.ts";
+import { isNews, makeSummary, Places, type Subject } from "./summary.ts";
 import { tellSummaries } from "./tell-summaries.ts";
 
 /** Of one log in one round, and of all. The rest is read in the next, which comes at once. */

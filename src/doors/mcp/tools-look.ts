@@ -10,7 +10,7 @@ import { logs } from "../../operations/read/logs.ts";
 import { search } from "../../operations/read/search.ts";
 import { summary } from "../../operations/read/summary.ts";
 import { ls } from "../../operations/run/ls.ts";
-import { tasks } from "../../operations/run/tasks.ts";
+import { tasks } from "../../operations/run/task.ts";
 import { first, last, MOST } from "./bounds.ts";
 import {
   AGENT_ID,

@@ -1,8 +1,7 @@
 import { formatSize } from "../../core/size.ts";
 import type { Archived } from "../../fleet/workspace.ts";
-import { agentRef, runNumber } from "../fields.ts";
+import { agentRef, bytesDone, runNumber } from "../fields.ts";
 import { type Operation, operation, workspaceOf, z } from "../operation.ts";
-import { bytesDone } from "../progress.ts";
 
 const input = z.strictObject({
   agent: agentRef(),
