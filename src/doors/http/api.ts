@@ -7,6 +7,7 @@
 import type { Context as Hono } from "hono";
 import type { z } from "zod";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { isFields, parseJson } from "../../core/json.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
 import type { Context, Operation } from "../../operations/operation.ts";
@@ -125,11 +126,7 @@ async function gathered(door: Door, answer: unknown, notices: Notices): Promise<
 export async function bodyOf(request: Hono["req"]): Promise<unknown> {
   const text = await request.text();
   if (text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Told below, and without the text.
-  }
+  const value = parseJson(text);
+  if (isFields(value)) return value;
   throw new MidwatchError("USAGE", "The body is not a JSON object.", { hint: 'Send the fields as {"name": value}.' });
 }

@@ -9,8 +9,11 @@ import { z } from "zod";
 import { callTool, type Served } from "./calls.ts";
 import type { Changes } from "./changes.ts";
 import { addResources } from "./resources.ts";
-import { argumentsOf } from "./tool.ts";
-import { TOOLS } from "./tools.ts";
+import { argumentsOf, type Tool } from "./tool.ts";
+import { createTask, deployAgent, killAgent, spawnChild } from "./tools-deploy.ts";
+import { agentOutput, agentSummary, listAgents, searchLogs, taskStatus } from "./tools-look.ts";
+import { getCommunication, logEvent, reportFinding, sendMessage, updateProgress } from "./tools-talk.ts";
+import { waitForAgents } from "./tools-wait.ts";
 
 const INSTRUCTIONS = `midwatch runs coding agents in the background and keeps everything they print.
 Start with deploy_headless_agent (create_real_task first when several agents share a goal), then do other work; wait_for_agents tells what changed, get_agent_summary whether an agent is on track, get_agent_output what it printed. kill_real_agent ends one with proof.
@@ -113,3 +116,22 @@ function plain(given: unknown): unknown {
     ...(more === undefined || saysNothing ? {} : { additionalProperties: plain(more) }),
   };
 }
+
+/** In the order clients list them. At most 15: a model reads all of them before its first word. */
+const TOOLS: readonly Tool[] = [
+  createTask,
+  deployAgent,
+  spawnChild,
+  taskStatus,
+  listAgents,
+  agentOutput,
+  killAgent,
+  updateProgress,
+  reportFinding,
+  agentSummary,
+  waitForAgents,
+  sendMessage,
+  logEvent,
+  getCommunication,
+  searchLogs,
+];
