@@ -133,7 +133,7 @@ function joined(
   return { offset: long.offset, end, bytes: Buffer.concat(long.parts), whole, truncated: long.held > LINE_MAX };
 }
 
-function isNewline(source: Source, offset: number): boolean {
+export function isNewline(source: Source, offset: number): boolean {
   const byte = new Uint8Array(1);
   return source.read(byte, offset) === 1 && byte[0] === NEWLINE;
 }

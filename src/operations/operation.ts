@@ -116,6 +116,10 @@ export function operation<Input extends ZodObject, Data>(spec: OperationSpec<Inp
   return { positionals: [], ...spec } as unknown as Operation;
 }
 
+export function isStream(answer: unknown): answer is AsyncIterable<unknown> {
+  return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+}
+
 /** The workspace of a call: the one that the door holds open, or found by the caller's place and opened once. */
 export function workspaceOf(
   context: Context,

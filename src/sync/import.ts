@@ -31,7 +31,8 @@ export class Importer {
       if (this.#known.get(origin) === blob.sha && this.#has(origin, blob)) continue;
       const own = readOrigin(this.#layout);
       const isOwn = own?.origin === origin || own?.before.includes(origin);
-      const theirs = whole(await this.#repository.read(blob));
+      const bytes = await this.#repository.read(blob);
+      const theirs = bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
       const fits = isOwn ? await this.#mergeOwn(origin, theirs) : this.#merge(origin, theirs);
       if (fits) this.#known.set(origin, blob.sha);
       else rewritten.push(origin);
@@ -75,8 +76,4 @@ export class Importer {
     if (lock === undefined) throw new SyncFailure("local", "Another process does not come to an end with its export.");
     return await act();
   }
-}
-
-function whole(bytes: Buffer): Buffer {
-  return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
 }

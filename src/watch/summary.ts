@@ -81,7 +81,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     recent_tools: [...recent.tools],
     output_preview: line(recent.text.slice(-PREVIEW_CHARS * 4), PREVIEW_CHARS),
     idle_duration_seconds: idleSeconds(facts),
-    drift_reasons: judgement.reasons.map(reasonText),
+    drift_reasons: judgement.reasons.map(({ rule, value, threshold }) => `${rule}: ${value} (from ${threshold})`),
     alignment_keywords: recent.keywords,
     recommended_action: actionOf(judgement, facts),
     evidence: judgement.reasons.slice(0, EVIDENCE_MOST).map((reason) => evidenceOf(reason, of)),
@@ -130,10 +130,6 @@ function evidenceOf({ rule, level, value, threshold, evidence }: Reason, { subje
       ? null
       : { run: subject.run, line_start: place.from, line_end: place.to, byte_start: at.start, byte_end: at.end };
   return { source: "rules", rule, level, about: RULES[rule].about, value, threshold, log, quote: evidence.quote };
-}
-
-function reasonText({ rule, value, threshold }: Reason): string {
-  return `${rule}: ${value} (from ${threshold})`;
 }
 
 function idleSeconds({ nowMs, lastOutputMs, startedMs }: Facts): number | null {

@@ -5,7 +5,7 @@
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import { operations as all } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation } from "../../operations/operation.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { complete } from "./complete.ts";
 import { commandHelp, overview, welcome } from "./help.ts";
@@ -214,10 +214,6 @@ function explain(error: MidwatchError): string {
 
 function useColor({ stdout, env }: Io): boolean {
   return stdout.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 /**

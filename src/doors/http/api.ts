@@ -10,7 +10,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { isFields, parseJson } from "../../core/json.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";
 import { fieldsOf } from "../flags.ts";
 import { Notices } from "../notices.ts";
@@ -100,7 +100,7 @@ export async function call(
 
 /** Data as it is; of a list or stream as much as an answer takes. Secrets are hidden in all of it. */
 async function gathered(door: Door, answer: unknown, notices: Notices): Promise<string> {
-  const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+  const stream = isStream(answer);
   if (!stream && !Array.isArray(answer)) return JSON.stringify(maskValue(answer) ?? null);
   const { answerItems, answerBytes } = door.limits;
   const items: string[] = [];

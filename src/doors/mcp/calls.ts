@@ -3,7 +3,7 @@ import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet/workspace.ts";
-import type { Change, Context, Operation } from "../../operations/operation.ts";
+import { type Change, type Context, isStream, type Operation } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";
 import { Notices } from "../notices.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
@@ -123,8 +123,4 @@ function checked(operation: Operation, input: Readonly<Record<string, unknown>>)
   throw new MidwatchError("USAGE", `${error.issues[0]?.path.join(".")}: ${error.issues[0]?.message}`, {
     hint: "See the description of the tool's arguments.",
   });
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }

@@ -5,7 +5,7 @@ import { type AgentId, isAgentId } from "../../core/ids.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { Question, Workspace } from "../../fleet/workspace.ts";
 import { operations } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation } from "../../operations/operation.ts";
 import { REMOTE, type Travelled } from "../../operations/remote.ts";
 import { schemaOf } from "../../operations/schema.ts";
 
@@ -94,7 +94,7 @@ function tellJournal(workspace: Workspace, { name }: Operation, fields: unknown,
 
 /** Secrets are hidden in all of it; of a list or stream as much as a message takes. */
 async function gathered(answer: unknown): Promise<Travelled> {
-  const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+  const stream = isStream(answer);
   if (!stream && !Array.isArray(answer)) return { kind: "data", data: maskValue(answer) ?? null };
   const items: unknown[] = [];
   let [bytes, truncated] = [0, false];
