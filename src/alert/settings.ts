@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import { type Fields, isFields } from "../core/json.ts";
-import { nearest } from "../core/nearest.ts";
+import { didYouMean, nearest } from "../core/nearest.ts";
 import { readText } from "../disk/replace.ts";
 import { isPrivateHost } from "./address.ts";
 import { OUTCOMES, type Rule, SEVERITIES, type Severity, VERDICTS } from "./rules.ts";
@@ -217,11 +217,8 @@ function object(what: string, value: unknown): Fields {
 function known(what: string, fields: Fields, names: readonly string[]): void {
   const unknown = Object.keys(fields).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const near = nearest(unknown, names);
-  bad(
-    `${quote(unknown)} of ${lower(what)} is not known.`,
-    near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`,
-  );
+  const hint = didYouMean(unknown, names, `There are: ${names.join(", ")}.`);
+  bad(`${quote(unknown)} of ${lower(what)} is not known.`, hint);
 }
 
 function oneOf<T extends string>(what: string, value: unknown, names: readonly T[]): T {

@@ -4,7 +4,7 @@
  */
 import { MidwatchError } from "../core/errors.ts";
 import { type Fields, isFields } from "../core/json.ts";
-import { nearest } from "../core/nearest.ts";
+import { didYouMean } from "../core/nearest.ts";
 import { RULE_NAMES, RULES, type RuleName, type Thresholds } from "./rules.ts";
 
 const LEVELS = ["watch", "alert"] as const;
@@ -49,11 +49,7 @@ function thresholdOf(rule: RuleName, level: string, value: unknown): number {
 function known<T extends string>(name: string, names: readonly T[], where: string, otherwise: string): T {
   const found = names.find((one) => one === name);
   if (found !== undefined) return found;
-  const near = nearest(name, names);
-  return refuse(
-    `${JSON.stringify(name)} in ${where} is not known.`,
-    near === undefined ? otherwise : `Did you mean ${near}?`,
-  );
+  return refuse(`${JSON.stringify(name)} in ${where} is not known.`, didYouMean(name, names, otherwise));
 }
 
 function refuse(what: string, hint: string): never {

@@ -1,7 +1,7 @@
 /** The fleet as one process sees it: who is there, what they last said of their agents, and a way to ask each of them. */
 
 import { MidwatchError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
+import { didYouMean } from "../core/nearest.ts";
 import { iso } from "../core/time.ts";
 import type { ListRecord, Phase } from "../core/types.ts";
 import type { Stored } from "../journal/engine.ts";
@@ -101,9 +101,8 @@ export class FleetLink implements Line, AsyncDisposable {
     if (names.includes(text)) return text;
     const [only, ...more] = names.filter((name) => name.startsWith(text));
     if (only !== undefined && more.length === 0) return only;
-    const near = nearest(text, names);
     throw new MidwatchError("NOT_FOUND_HOST", `There is no host ${JSON.stringify(text)} in this fleet.`, {
-      hint: near === undefined ? "`midwatch hosts` lists them." : `Did you mean ${near}?`,
+      hint: didYouMean(text, names, "`midwatch hosts` lists them."),
     });
   }
 

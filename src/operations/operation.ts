@@ -5,6 +5,7 @@
  */
 import type { ZodObject } from "zod";
 import type { ConfigInput } from "../core/config/config.ts";
+import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { type Caller, openWorkspace, type Workspace } from "../fleet/workspace.ts";
 import type { Described, Output } from "./input.ts";
@@ -114,6 +115,10 @@ export interface OperationSpec<Input extends ZodObject, Data>
 export function operation<Input extends ZodObject, Data>(spec: OperationSpec<Input, Data>): Operation {
   // Doors validate with `input` before they call `run`, so dropping the types here is safe.
   return { positionals: [], ...spec } as unknown as Operation;
+}
+
+export function usage(message: string, hint: string): MidwatchError {
+  return new MidwatchError("USAGE", message, { hint });
 }
 
 export function isStream(answer: unknown): answer is AsyncIterable<unknown> {

@@ -26,17 +26,11 @@ export function summaryTable(summaries: readonly AgentSummary[], options: Render
 
 export function summaryText(one: AgentSummary, options: RenderOptions): string {
   const sure = one.confidence_score > 0 ? `, ${Math.round(one.confidence_score * 100)} % reliable in tests` : "";
-  const lines: [string, string][] = [
+  const cause = [one.cause, one.resets_at && `resets at ${one.resets_at}`].filter(Boolean).join(", ");
+  const lines: string[][] = [
     ["agent", `${one.instance_id} (run ${one.run})`],
     ["verdict", `${verdictText(one.on_track_status, options)} since ${age(one.since)}${sure}`],
-    ...(one.cause === null
-      ? []
-      : [
-          ["cause", [one.cause, one.resets_at && `resets at ${one.resets_at}`].filter(Boolean).join(", ")] as [
-            string,
-            string,
-          ],
-        ]),
+    ...(one.cause === null ? [] : [["cause", cause]]),
     ["does", one.current_activity],
     ["task", one.assigned_task],
     ["tools", one.recent_tools.join(", ") || "-"],

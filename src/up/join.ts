@@ -33,7 +33,11 @@ const SHIP_MS = 5000;
 /** Neither a password in an address nor a key in the configuration: both would be told. */
 export function hubSettings(config: Config, folder: string, name: string): HubSettings {
   const file = (path: string): string | undefined => (path === "" ? undefined : resolve(folder, path));
-  const list = (text: string): string[] => text.split(/[,\s]+/).filter(Boolean);
+  const list = (text: string): string[] =>
+    text
+      .trim()
+      .split(/\s*,\s*/)
+      .filter(Boolean);
   const servers = list(config.nats_servers);
   if (servers.length === 0)
     throw new MidwatchError("BAD_CONFIG", "No hub is named.", {

@@ -10,7 +10,7 @@ import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { isFields, parseJson } from "../../core/json.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
-import { type Context, isStream, type Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";
 import { fieldsOf } from "../flags.ts";
 import { Notices } from "../notices.ts";
@@ -52,9 +52,7 @@ function validate(operation: Operation, input: unknown): unknown {
   const checked = schemaOf(operation).safeParse(input);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw new MidwatchError("USAGE", `${sentence(issue)}.`, {
-    hint: `/api/openapi.json has the fields of ${operation.name}.`,
-  });
+  throw usage(`${sentence(issue)}.`, `/api/openapi.json has the fields of ${operation.name}.`);
 }
 
 function sentence(issue: z.core.$ZodIssue | undefined): string {
@@ -128,5 +126,5 @@ export async function bodyOf(request: Hono["req"]): Promise<unknown> {
   if (text.trim() === "") return {};
   const value = parseJson(text);
   if (isFields(value)) return value;
-  throw new MidwatchError("USAGE", "The body is not a JSON object.", { hint: 'Send the fields as {"name": value}.' });
+  throw usage("The body is not a JSON object.", 'Send the fields as {"name": value}.');
 }

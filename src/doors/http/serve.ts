@@ -7,7 +7,7 @@ import { getRequestListener } from "@hono/node-server";
 import { MidwatchError } from "../../core/errors.ts";
 import { type AgentId, isAgentId, isTaskId } from "../../core/ids.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
-import type { Change, Served, ServeOptions } from "../../operations/operation.ts";
+import { type Change, type Served, type ServeOptions, usage } from "../../operations/operation.ts";
 import { mcpDoor } from "../mcp/door.ts";
 import { httpDoor } from "./app.ts";
 import { Auth } from "./auth.ts";
@@ -28,9 +28,10 @@ export async function serve(
   const limits = { ...LIMITS, ...options.limits };
   const remote = !isLoopback(options.host);
   if (remote && !options.allowRemote)
-    throw new MidwatchError("USAGE", `${options.host} can be reached from other machines.`, {
-      hint: "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
-    });
+    throw usage(
+      `${options.host} can be reached from other machines.`,
+      "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
+    );
   workspace.http.token(); // Before there is a port: an agent is refused here.
   const server = createServer({
     headersTimeout: limits.headMs,

@@ -1,7 +1,6 @@
 import { createInterface } from "node:readline/promises";
-import { MidwatchError } from "../../core/errors.ts";
 import { CLIENTS, type Edit, planEdit, presentClients, writeEdit } from "../../setup/mcp-clients.ts";
-import { type Context, type Operation, operation, z } from "../operation.ts";
+import { type Context, type Operation, operation, usage, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 /** Lines around a change. */
@@ -21,10 +20,7 @@ export const mcpInstall: Operation = operation({
   examples: ["midwatch mcp install", "midwatch mcp install --client claude --yes"],
   async *run(context, { client, yes }) {
     const wanted = client.length > 0 ? client : presentClients(context.env);
-    if (wanted.length === 0)
-      throw new MidwatchError("USAGE", "No MCP client was found here.", {
-        hint: `Name one: --client ${CLIENTS.join("|")}`,
-      });
+    if (wanted.length === 0) throw usage("No MCP client was found here.", `Name one: --client ${CLIENTS.join("|")}`);
     for (const edit of [...new Set(wanted)].map((name) => planEdit(name, context.env))) {
       const diff = diffOf(edit);
       const write = edit.before !== edit.after && (yes || (await agreed(context, edit, diff)));
@@ -93,7 +89,7 @@ export const mcp: Operation = operation({
   examples: ["midwatch mcp", "midwatch mcp install --client claude"],
   run: async (context) => {
     if (context.serveMcp === undefined)
-      throw new MidwatchError("USAGE", "Only the command line can serve on its own input.", { hint: "midwatch mcp" });
+      throw usage("Only the command line can serve on its own input.", "midwatch mcp");
     await context.serveMcp();
   },
 });

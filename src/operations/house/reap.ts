@@ -23,12 +23,8 @@ export const reap: Operation = operation({
   render: (records, options) => {
     if (records.length === 0) return "Nothing to do.";
     const tried = records.filter(isFailure);
-    return tried.length > 0
-      ? failureTable(tried, options)
-      : reapTable(
-          records.flatMap((one) => (isFailure(one) ? [] : [one])),
-          options,
-        );
+    const reaped = records.flatMap((one) => (isFailure(one) ? [] : [one]));
+    return tried.length > 0 ? failureTable(tried, options) : reapTable(reaped, options);
   },
   next: (records) =>
     records.some((one) => !isFailure(one) && one.action === "listed" && one.alive > 0)

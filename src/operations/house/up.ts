@@ -52,19 +52,8 @@ export const up: Operation = operation({
     "midwatch up --once",
   ],
   async *run(context, given) {
-    const {
-      once,
-      http,
-      port,
-      host,
-      allow_remote: allowRemote,
-      link,
-      install_service,
-      join,
-      name,
-      labels,
-      ...rest
-    } = given;
+    const { once, http, port, host, allow_remote: allowRemote, link, install_service, ...settings } = given;
+    const { join, name, labels, ...rest } = settings;
     const config = { ...rest, nats_servers: join, nats_host: name, nats_labels: labels };
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {

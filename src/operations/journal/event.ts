@@ -3,7 +3,7 @@ import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId } from "../../core/ids.ts";
 import type { JournalEvent } from "../../fleet/workspace.ts";
 import { agentRef, parseData, plain } from "../fields.ts";
-import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 
 /** More is refused by the journal; reading stops a little behind it. */
 const STDIN_MAX = (1 << 20) + 1;
@@ -57,9 +57,10 @@ export const event: Operation = operation<typeof input, Data>({
     const { interaction, actor, type, content, to } = given;
     if (given.init_scripts) return { scripts: workspaceOf(context, { make: true }).journal.initScripts() };
     if (interaction === undefined || actor === undefined || type === undefined || content === undefined)
-      throw new MidwatchError("USAGE", "An event needs INTERACTION, ACTOR, TYPE and CONTENT.", {
-        hint: 'midwatch event 1 "Agent A" question "What now?"',
-      });
+      throw usage(
+        "An event needs INTERACTION, ACTOR, TYPE and CONTENT.",
+        'midwatch event 1 "Agent A" question "What now?"',
+      );
     const body = {
       actor,
       type,

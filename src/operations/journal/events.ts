@@ -1,9 +1,8 @@
-import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { FleetLink, JournalEvent, Stored } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
 import { fleetOf } from "../fleet-of.ts";
-import { type Context, type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Context, type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 const LAST = 100;
@@ -39,7 +38,7 @@ export const events: Operation = operation({
   examples: ["midwatch events -f", "midwatch events --type error --since 1h", "midwatch events --interaction 3 --json"],
   run: (context, { follow, type, actor, interaction, since, after, lines, all_hosts }) => {
     if (after !== undefined && lines !== undefined)
-      throw new MidwatchError("USAGE", "--after and --lines exclude each other.", { hint: "Leave one of them out." });
+      throw usage("--after and --lines exclude each other.", "Leave one of them out.");
     const last = lines ?? (since === undefined && after === undefined ? LAST : undefined);
     const options = { follow, type, actor, interaction, sinceMs: since, last, after, signal: context.signal };
     if (all_hosts) return shown(ofFleet(context, options));

@@ -6,7 +6,7 @@ import { longLine } from "../../stream/long-line.ts";
 import type { Maskers } from "../../stream/maskers.ts";
 import { activityText } from "../activity.ts";
 import { agentRef, count, runNumber, time } from "../fields.ts";
-import { type Context, type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Context, type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 
 const LINES = 100;
 
@@ -65,32 +65,22 @@ export const logs: Operation = operation<typeof input, Uint8Array | LogRecord>({
     const options = { ...rest, offset, sinceMs: since, lines, records: context.json, signal: context.signal };
     if (task !== undefined) {
       if (agent !== undefined || raw || pretty || rest.follow || rest.forever || rest.run !== undefined) {
-        throw new MidwatchError(
-          "USAGE",
+        throw usage(
           "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
-          {
-            hint: "Leave out the agent, --raw, --pretty, --follow and --run.",
-          },
+          "Leave out the agent, --raw, --pretty, --follow and --run.",
         );
       }
       return taskLines(context, workspace.logs.ofTask(parseTaskId(task), options), options.lines, hide);
     }
     if (pretty && (raw || context.json))
-      throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
-        hint: "Leave one of them out.",
-      });
+      throw usage("--pretty is for people: it goes without --raw and --json.", "Leave one of them out.");
     if (raw && (context.json || offset !== undefined || since !== undefined || rest.grep !== undefined))
-      throw new MidwatchError(
-        "USAGE",
+      throw usage(
         "--raw gives bytes, not lines: it goes without --json, --grep, --since, --offset and --limit.",
-        {
-          hint: "Leave --raw out, or the others.",
-        },
+        "Leave --raw out, or the others.",
       );
     if (raw && rest.forever)
-      throw new MidwatchError("USAGE", "--raw gives the bytes of one run; --forever goes through several.", {
-        hint: "Use -f with --raw.",
-      });
+      throw usage("--raw gives the bytes of one run; --forever goes through several.", "Use -f with --raw.");
     if (pretty) return prettyLines(workspace.logs.activities(agent, options, hide));
     if (raw) return workspace.logs.bytes(agent, options);
     const all = offset === undefined && since === undefined && rest.grep === undefined && lines !== 0;

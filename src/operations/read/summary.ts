@@ -1,6 +1,5 @@
-import { MidwatchError } from "../../core/errors.ts";
 import { agentRef, configFlag } from "../fields.ts";
-import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { summaryTable, summaryText } from "../summary-text.ts";
 
 export const summary: Operation = operation({
@@ -16,8 +15,7 @@ export const summary: Operation = operation({
   looks: () => true,
   examples: ["midwatch summary build-1", "midwatch summary --all", "midwatch summary build-1 --json | jq .evidence"],
   async run(context, { agent, all }) {
-    if (all && agent !== undefined)
-      throw new MidwatchError("USAGE", "An agent and --all exclude each other.", { hint: "Leave one of them out." });
+    if (all && agent !== undefined) throw usage("An agent and --all exclude each other.", "Leave one of them out.");
     using workspace = workspaceOf(context);
     return all ? await workspace.verdicts.all() : await workspace.verdicts.of(agent);
   },

@@ -3,7 +3,7 @@ import type { AgentId } from "../../core/ids.ts";
 import type { Report } from "../../core/types.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
 import { agentRefs, duration } from "../fields.ts";
-import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { receipt } from "../render.ts";
 
 export const stop: Operation = operation({
@@ -30,9 +30,10 @@ export const stop: Operation = operation({
   examples: ["midwatch stop build-1", "midwatch stop --grace 0 build-1 test-1", "midwatch stop --tree lead-1"],
   run: async function* (context, { agents, tree, grace, purge, rescue, reason }): AsyncGenerator<Report> {
     if (rescue && !purge)
-      throw new MidwatchError("USAGE", "--rescue goes with --purge: without it a worktree stays as it is.", {
-        hint: "midwatch stop --purge --rescue ID",
-      });
+      throw usage(
+        "--rescue goes with --purge: without it a worktree stays as it is.",
+        "midwatch stop --purge --rescue ID",
+      );
     const workspace = workspaceOf(context);
     const { found, missing } = split(workspace, agents);
     if (found.length > 0) yield* await workspace.runs.stop(found, { tree, graceMs: grace, purge, rescue, reason });
