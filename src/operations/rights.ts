@@ -27,6 +27,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   wait: "anybody",
   stop: "below",
   restart: "person",
+  trust: "person",
   send: "task",
   messages: "anybody",
   attach: "anybody",

@@ -3,9 +3,9 @@
  * rules of its own; names, flags and help come from the operations.
  */
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { didYouMean, nearest } from "../../core/nearest.ts";
 import { operations as all } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { complete } from "./complete.ts";
 import { commandHelp, overview, welcome } from "./help.ts";
@@ -178,13 +178,9 @@ function splitCommand(argv: readonly string[]): { before: string[]; words: strin
   const before = argv.slice(0, i);
   const unknown = before.find((word, at) => !isGlobal(word) && before[at - 1] !== "--workspace");
   if (unknown !== undefined) {
-    const near = nearest(unknown, ["--json", "--workspace", "--help", "--version"]);
-    throw new MidwatchError("USAGE", `${unknown} is not a flag of midwatch.`, {
-      hint:
-        near === undefined
-          ? "Flags of a command come behind its name: midwatch COMMAND --flag."
-          : `Did you mean ${near}?`,
-    });
+    const otherwise = "Flags of a command come behind its name: midwatch COMMAND --flag.";
+    const hint = didYouMean(unknown, ["--json", "--workspace", "--help", "--version"], otherwise);
+    throw usage(`${unknown} is not a flag of midwatch.`, hint);
   }
   return { before, words: argv.slice(i) };
 }
@@ -242,10 +238,6 @@ function explain(error: MidwatchError): string {
 
 function useColor({ stdout, env }: Io): boolean {
   return stdout.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 /**

@@ -1,8 +1,6 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { type TrustedConfig, type TrustRecord, trustProject, type Workspace } from "../../fleet/workspace.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation, type RenderOptions } from "../operation.ts";
+import { type Context, type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { paint, table } from "../render.ts";
 
 interface Trusted extends Omit<TrustRecord, "workspace"> {
