@@ -29,6 +29,9 @@ import { trackedFiles } from "./tracked.ts";
 export function rebuildFrom(layout: Layout, registry: Registry): Contents {
   const keepSince = iso(Date.now() - LAUNCH_MS);
   const contents = readFolders(layout);
+  // A nonce is known from before the run began; the one in its folder may be another's by now.
+  const nonces = new Map(registry.list({ all: true }).map(({ run }) => [`${run.agent}.${run.run}`, run.nonce]));
+  for (const row of contents.runs) row.nonce = nonces.get(`${row.agent}.${row.run}`) || row.nonce;
   registry.rebuild(contents, keepSince);
   return contents;
 }

@@ -91,7 +91,7 @@ function noAnswer(text: string, cause?: Error): MidwatchError {
   );
 }
 
-export type Scanned = Member & ProcessIdentity;
+export type Scanned = Member & ProcessIdentity & { uid: number };
 
 /**
  * The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. Null when

@@ -14,6 +14,9 @@ const NONE: Facts = {
   cleanup: undefined,
   adopter: undefined,
   keeperLives: false,
+  ending: false,
+  damaged: [],
+  refuted: null,
 };
 
 export function facts(given: object): Facts {

@@ -5,6 +5,7 @@
  */
 import { statSync } from "node:fs";
 import { MidwatchError } from "../../core/errors.ts";
+import { LINE_DEPTH } from "../../core/shape/json.ts";
 import { compareExtent, cutKeeping, type Extent, Growing, place } from "../../disk/grow.ts";
 import type { Layout } from "../../disk/layout.ts";
 import { takeLock } from "../../disk/lock.ts";
@@ -20,6 +21,9 @@ import {
   type SnapshotReport,
 } from "./project.ts";
 import { BEGIN, END, type Headings } from "./render.ts";
+
+/** It holds the recent interactions whole. */
+const STATE_BYTES = 256 << 20;
 
 type SnapshotStep = "recorded" | "folded" | "archived" | "rendered" | "remembered";
 
@@ -109,7 +113,7 @@ async function usableState(files: Files, log: EventLog, keep: number): Promise<S
 }
 
 function readState(path: string): State | undefined {
-  const { value } = readJson<State>(path);
+  const { value } = readJson<State>(path, { bytes: STATE_BYTES, depth: LINE_DEPTH + 8 });
   if (value?.v !== 1 || !Number.isSafeInteger(value.archive?.bytes)) return undefined;
   const { keep, highest, events, recent, archived } = value.projection ?? {};
   // Others may write in this folder: what does not look like a state of ours is none, and everything is made anew.
