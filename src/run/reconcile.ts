@@ -183,8 +183,11 @@ function settle(
   context: Context,
   observed: readonly Observed[],
   listed: ReadonlyMap<string, Listed>,
-  unborn: readonly RunName[],
+  dropped: readonly RunName[],
 ): void {
+  // Its launcher may have come as far as an intent since the look, and have told the registry.
+  const isUnborn = ({ task, agent, run }: RunName): boolean => !readFacts(context.layout.run(task, agent, run)).intent;
+  const unborn = dropped.filter(isUnborn);
   const { put, over, views } = withReader(context, (registry) =>
     settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run)),
   );
