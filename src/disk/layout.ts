@@ -93,7 +93,7 @@ interface AgentPaths {
   summaryHistory: string;
   /** What a model said last, how far it was given the log, and what it cost in the last hour. */
   secondOpinion: string;
-  /** `runs/<agent>`; one numbered folder for each run. */
+  /** `runs/<agent>`; one numbered folder for each run, or one numbered file when it is sealed. */
   runs: string;
   /** What its worktree was made from. */
   worktree: string;
@@ -103,6 +103,8 @@ export interface RunPaths {
   /** Whose paths these are. */
   of: { task: TaskId; agent: AgentId; run: number };
   dir: string;
+  /** All facts of it in one file, once it has ended and was cleaned up. */
+  sealed: string;
   claim: string;
   intent: string;
   start: string;
@@ -230,6 +232,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
   const archive = `${dir}/archive`;
   return {
     dir: at,
+    sealed: `${at}.json`,
     claim: `${at}/claim`,
     intent: `${at}/intent.json`,
     start: `${at}/start.json`,

@@ -1,6 +1,5 @@
 /** The facts of one run as they are on disk now. A fact that is missing or torn is undefined. */
-import { readdirSync } from "node:fs";
-import { throwIfExhausted } from "../core/errors.ts";
+import { basename } from "node:path";
 import type { IntentFact } from "../core/intent.ts";
 import type {
   ClaimFact,
@@ -14,8 +13,8 @@ import type {
   StuckFact,
 } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
 import { type Host, host, isKeeper } from "../process/identity.ts";
+import { factSource } from "./fact-source.ts";
 
 export interface Facts {
   intent: IntentFact | undefined;
@@ -32,6 +31,8 @@ export interface Facts {
   adopter: ClaimFact | undefined;
   /** Whether the keeper that claimed the run lives. */
   keeperLives: boolean;
+  /** What is there and cannot be used, each with the reason. */
+  damaged: readonly string[];
 }
 
 export function readFacts(paths: RunPaths): Facts {
@@ -41,11 +42,12 @@ export function readFacts(paths: RunPaths): Facts {
   return { ...readOnce(paths), keeperLives: false };
 }
 
-function readOnce(paths: RunPaths): Facts {
-  const names = namesOf(paths.dir);
-  // Most facts of a living run are not there, and a failed open costs more than reading the folder.
-  const read = <T>(path: string): T | undefined =>
-    names.has(path.slice(paths.dir.length + 1)) ? readJson<T>(path).value : undefined;
+/** Sealed while it was read: what was missing then stands in the file. More often only somebody plays with the folder. */
+const TRIES = 3;
+
+function readOnce(paths: RunPaths, tries = TRIES): Facts {
+  const source = factSource(paths);
+  const read = <T>(path: string): T | undefined => source.read<T>(basename(path)).value;
   const done = read<DoneFact>(paths.done);
   const claim = read<ClaimFact>(paths.claim);
   const start = read<StartFact>(paths.start);
@@ -62,18 +64,11 @@ function readOnce(paths: RunPaths): Facts {
     stuck: done ? undefined : read(paths.stuck),
     adopter: done ? undefined : read(paths.adopt),
     keeperLives: false,
+    damaged: source.damaged === undefined ? [] : [source.damaged],
   };
+  if (source.changed() && tries > 1) return readOnce(paths, tries - 1);
   facts.keeperLives = !done && livingKeeper(facts) !== undefined;
   return facts;
-}
-
-function namesOf(dir: string): ReadonlySet<string> {
-  try {
-    return new Set(readdirSync(dir));
-  } catch (error) {
-    throwIfExhausted(error);
-    return new Set();
-  }
 }
 
 /** Its names become paths: an intent that names another run than the one whose folder it lies in is none. */

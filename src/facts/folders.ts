@@ -22,6 +22,7 @@ import type {
 import { readFacts } from "./facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { agentRow, runRow } from "./record.ts";
+import { numbersIn } from "./run-numbers.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 
@@ -48,9 +49,7 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     if (fact)
       tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact, task } });
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
-      const numbers = names(layout.agent(task, agent).runs).map(Number).filter(Number.isSafeInteger);
-      const known = numbers
-        .sort((a, b) => a - b)
+      const known = numbersIn(names(layout.agent(task, agent).runs))
         .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
         .filter(({ facts }) => facts.intent !== undefined);
       const newest = known.at(-1);

@@ -12,13 +12,18 @@ export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
   const { claim, start, stop, exit, stuck, done, cleanup } = facts;
   if (start?.exec_error || claim?.by === "launcher") return "launch_failed";
   if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
-  if (!claim) return "intended";
+  if (!claim) return isUnreadable(facts) ? "drained" : "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";
   if (stuck) return "stuck";
   if (exit) return "exited";
   if (stop) return "stopping";
   return start ? "running" : "launching";
+}
+
+/** Only a run that has ended is sealed: whatever the file said, it is over. */
+function isUnreadable({ intent, damaged }: Facts): boolean {
+  return intent === undefined && damaged.length > 0;
 }
 
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
@@ -29,7 +34,7 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
   if (exit?.stop_requested) return "stopped";
   if (exit && exit.code === 0) return "completed";
   if (exit && (exit.code !== null || exit.signal !== null)) return interruptedBy(facts) ? "limit" : "failed";
-  if (exit || phase === "lost") return "lost";
+  if (exit || phase === "lost" || isUnreadable(facts)) return "lost";
   return done ? "stopped" : null;
 }
 
@@ -46,7 +51,7 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
     const figures = facts.limit ? ` (${facts.limit.reason})` : "";
     return `was interrupted: it passed its ${interrupted} limit${figures}`;
   }
-  return cleanup?.result?.reason ?? null;
+  return cleanup?.result?.reason ?? (isUnreadable(facts) ? `its facts are damaged: ${facts.damaged.join(", ")}` : null);
 }
 
 /** The limit for which it was interrupted. It may have gone on and completed all the same. */

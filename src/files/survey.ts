@@ -6,6 +6,7 @@ import { namesIn } from "../disk/inside.ts";
 import { readFacts } from "../facts/facts.ts";
 import { readFolders } from "../facts/folders.ts";
 import { hasEnded } from "../facts/observe.ts";
+import { numbersIn } from "../facts/run-numbers.ts";
 import { folderBytes, lstat } from "../facts/tracked.ts";
 import { leases } from "../process/keeper.ts";
 import type { Context } from "../workspace/context.ts";
@@ -42,10 +43,9 @@ export function survey(context: Context): Survey {
     agents: agents.map(({ id: agent, task }) => {
       const own = runs.filter((row) => row.agent === agent);
       // Every folder counts, also one whose intent cannot be read: its processes may live.
-      const folders = names(layout.root, layout.agent(task, agent).runs).filter((name) => /^\d+$/.test(name));
-      const over = folders.every((name) => {
-        const facts = readFacts(layout.run(task, agent, Number(name)));
-        return hasEnded(facts) && (Number(name) !== own.at(-1)?.run || facts.cleanup !== undefined);
+      const over = numbersIn(names(layout.root, layout.agent(task, agent).runs)).every((run) => {
+        const facts = readFacts(layout.run(task, agent, run));
+        return hasEnded(facts) && (run !== own.at(-1)?.run || facts.cleanup !== undefined);
       });
       const ended = own.map((row) => Date.parse(row.ended_at ?? row.created_at));
       const paths = pathsOf(context, task, agent);

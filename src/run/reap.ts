@@ -11,6 +11,7 @@ import { hasEnded, phaseNow } from "../facts/observe.ts";
 import { LAUNCH_MS } from "../facts/state.ts";
 import { remember } from "../files/archive.ts";
 import { cleanUp } from "../files/cleanup.ts";
+import { sealSome, withFolder } from "../files/seal-rest.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { type Context, type RunName, withReader, withWriter } from "../workspace/context.ts";
 import { findMembers, reconcile } from "./reconcile.ts";
@@ -45,6 +46,8 @@ export interface FailureRecord extends CleanupFailure {
   run: number;
 }
 
+const SEAL_MS = 2000;
+
 interface RunLook extends RunName {
   facts: Facts;
   row: RunRow;
@@ -64,6 +67,7 @@ export async function reap(context: Context, options: ReapOptions = {}): Promise
     const todo = plan.find(({ agent, run, action }) => agent === one.agent && run === one.run && action in FINISH);
     if (todo !== undefined) records.push(...(await finish(context, one, todo.action as keyof typeof FINISH)));
   }
+  await sealSome(context, withFolder(context), SEAL_MS);
   return records;
 }
 

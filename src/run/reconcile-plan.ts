@@ -14,9 +14,9 @@ const OTHERS_BYTES = 16 << 20;
 /** Another process has it in hands, or nothing can be written now: whoever looks next tries again. */
 const LATER: readonly ErrorCode[] = ["LOCK_BUSY", "NOT_WRITABLE", "DISK_FULL"];
 
-/** It was started, says the registry, and its folder does not know of it. */
-export function isForgotten({ intent, claim }: Facts, listed: Listed | undefined): listed is Listed {
-  return !intent && !claim && listed !== undefined && listed.run.phase !== "intended";
+/** It was started, says the registry, and its folder does not know of it. What cannot be read was there, and has ended. */
+export function isForgotten({ intent, claim, damaged }: Facts, listed: Listed | undefined): listed is Listed {
+  return !intent && !claim && damaged.length === 0 && listed !== undefined && listed.run.phase !== "intended";
 }
 
 /** What to do with a run that has no intent; undefined for one that has begun. `markedMs` tells when its mark in `active/` was made. */

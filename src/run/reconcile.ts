@@ -65,7 +65,8 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
     if (remade === undefined) continue; // Nobody could look: it stays as it is.
     if (remade) facts = readFacts(paths);
     const step = unbornStep(facts, entry?.run, nowMs, () => markedMs(context, one));
-    const gone = step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir));
+    const gone =
+      step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir) && !stat(paths.sealed));
     const nonce = entry?.run.nonce ?? "";
     if (gone || (step === "give up" && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
     if (step !== undefined) continue;

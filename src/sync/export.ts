@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import type { OriginId } from "../core/ids.ts";
-import { growLines } from "../disk/grow-lines.ts";
+import { growLines } from "../disk/grow.ts";
 import type { Layout } from "../disk/layout.ts";
 import { takeLock } from "../disk/lock.ts";
 import type { Cursor, EventLog } from "../journal/engine.ts";

@@ -1,7 +1,7 @@
 /** What others have pushed, added to our files of their origins. Files only grow: what is here stays, whatever a remote says. */
 import { statSync } from "node:fs";
 import type { OriginId } from "../core/ids.ts";
-import { growLines } from "../disk/grow-lines.ts";
+import { growLines } from "../disk/grow.ts";
 import { removeFile } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import { takeLock } from "../disk/lock.ts";

@@ -14,6 +14,7 @@ import { lastReports } from "../facts/last-reports.ts";
 import type { Observed } from "../facts/observe.ts";
 import { archiveAged } from "../files/archive.ts";
 import { emptyAged } from "../files/prune.ts";
+import { sealSome, withFolder } from "../files/seal-rest.ts";
 import { placeId } from "../journal/event.ts";
 import { closeIdle } from "../messages/inbox.ts";
 import { type ProgressReport, TERMINAL } from "../messages/report.ts";
@@ -24,7 +25,7 @@ import { stop } from "../run/stop.ts";
 import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
-import { type Context, withReader } from "../workspace/context.ts";
+import { type Context, type RunName, withReader } from "../workspace/context.ts";
 
 /** An agent that says it is done gets this long without a sign of life before it is ended. */
 const LINGER_MS = 30_000;
@@ -51,6 +52,8 @@ export class Loop {
   readonly #apart: Apart;
   readonly #told = new Set<string>();
   #tidyAt = 0;
+  /** Runs of an older release that are to be sealed; looked for once. */
+  #unsealed: RunName[] | undefined;
   #looked = "";
   #still = 0;
   /** What the last round found, for others that need it in the same round. */
@@ -102,7 +105,9 @@ export class Loop {
     try {
       done.archived = await archiveAged(this.#context);
       done.deleted = (await emptyAged(this.#context)).filter(({ action }) => action === "deleted").length;
-      if (done.archived > 0) this.#tidyAt = 0; // There may be more.
+      this.#unsealed ??= withFolder(this.#context);
+      await sealSome(this.#context, this.#unsealed);
+      if (done.archived + this.#unsealed.length > 0) this.#tidyAt = 0; // There may be more.
     } catch (error) {
       done.problem = toMidwatchError(error).message;
     }

@@ -14,6 +14,7 @@ const NONE: Facts = {
   cleanup: undefined,
   adopter: undefined,
   keeperLives: false,
+  damaged: [],
 };
 
 export function facts(given: object): Facts {
