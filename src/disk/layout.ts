@@ -35,6 +35,8 @@ export interface Layout {
   active: string;
   /** What prune took away, for a while. */
   trash: string;
+  /** That people were told of retention by itself, where they did not expect it. */
+  retention: string;
   /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
   worktree(agent: AgentId): string;
@@ -157,6 +159,7 @@ export function layout(root: string): Layout {
     httpServer: join(root, "http.json"),
     active: join(root, "active"),
     trash: join(root, "trash"),
+    retention: join(root, "retention.json"),
     worktrees: join(root, "worktrees"),
     worktree: (agent) => join(root, "worktrees", agent),
     register: (key) => join(root, parseRegisterKey(key)),

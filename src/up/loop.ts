@@ -14,6 +14,7 @@ import { lastReports } from "../facts/last-reports.ts";
 import type { Observed } from "../facts/observe.ts";
 import { archiveAged } from "../files/archive.ts";
 import { emptyAged } from "../files/prune.ts";
+import { Retention } from "../files/retention.ts";
 import { sealSome, withFolder } from "../files/seal-rest.ts";
 import { placeId } from "../journal/event.ts";
 import { closeIdle } from "../messages/inbox.ts";
@@ -34,11 +35,12 @@ const TIDY_MS = 60_000;
 
 const QUIET_ROUNDS = 5;
 
-/** What one round did; `archived` counts runs, `deleted` things in the trash. */
+/** What one round did; `archived` counts runs, `trashed` agents or whole tasks, `deleted` things in the trash. */
 export interface Round {
   started: number;
   stopped: AgentId[];
   archived: number;
+  trashed: number;
   deleted: number;
   /** Why something could not be tidied up; the rest goes on, and it is tried again. */
   problem: string | null;
@@ -54,6 +56,7 @@ export class Loop {
   #tidyAt = 0;
   /** Runs of an older release that are to be sealed; looked for once. */
   #unsealed: RunName[] | undefined;
+  readonly #retention: Retention;
   #looked = "";
   #still = 0;
   /** What the last round found, for others that need it in the same round. */
@@ -64,6 +67,7 @@ export class Loop {
     this.#lingerMs = options.lingerMs ?? LINGER_MS;
     this.#streams = options.streams ?? new Streams(context);
     this.#apart = new Apart(context);
+    this.#retention = new Retention(context);
   }
 
   async round(): Promise<Round> {
@@ -98,13 +102,14 @@ export class Loop {
   }
 
   /** What has time: old logs, old trash. An agent that makes its folders unusable must not end the loop. */
-  async #tidy(): Promise<Pick<Round, "archived" | "deleted" | "problem">> {
-    const done = { archived: 0, deleted: 0, problem: null as string | null };
+  async #tidy(): Promise<Pick<Round, "archived" | "trashed" | "deleted" | "problem">> {
+    const done = { archived: 0, trashed: 0, deleted: 0, problem: null as string | null };
     if (performance.now() < this.#tidyAt) return done;
     this.#tidyAt = performance.now() + TIDY_MS;
     try {
       done.archived = await archiveAged(this.#context);
       done.deleted = (await emptyAged(this.#context)).filter(({ action }) => action === "deleted").length;
+      done.trashed = (await this.#retention.round()).length;
       this.#unsealed ??= withFolder(this.#context);
       await sealSome(this.#context, this.#unsealed);
       if (done.archived + this.#unsealed.length > 0) this.#tidyAt = 0; // There may be more.

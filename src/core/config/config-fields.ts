@@ -51,11 +51,15 @@ export const CONFIG_FIELDS = {
   },
   max_children: { kind: "count", default: 20, about: "Live agents that one agent may have started" },
   child_rate: { kind: "count", default: 30, about: "Agents that one agent may start in a minute" },
-  prune_after: { kind: "duration", default: "14d", about: "Age at which `prune` takes an ended run away" },
+  prune_after: {
+    kind: "duration",
+    default: "14d",
+    about: "Age at which `up` and `prune` take an ended run to the trash; 0 turns it off",
+  },
   prune_over: {
     kind: "size",
     default: "5G",
-    about: "Size of the workspace above which `prune` takes the oldest runs away",
+    about: "Size of the workspace above which `up` and `prune` take the oldest runs to the trash; 0 turns it off",
   },
   trash_for: { kind: "duration", default: "24h", about: "How long what was pruned can be brought back" },
   worktree_copy: {
