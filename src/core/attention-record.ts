@@ -5,6 +5,7 @@ import type { Permission } from "./intent.ts";
 export const ATTENTION_KINDS = [
   "lost",
   "stuck",
+  "damaged",
   "held",
   "asks",
   "blocked",

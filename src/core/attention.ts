@@ -4,7 +4,7 @@
  */
 
 import type { Attention, Unsettled } from "./attention-record.ts";
-import { aboutFor, standingWords } from "./state-words.ts";
+import { aboutFor, isDoubtful, standingWords } from "./state-words.ts";
 import type { ListRecord, Verdict } from "./types.ts";
 
 /** What the watch says of a run that lives. */
@@ -32,17 +32,24 @@ const FAILURES_FROM = 3;
 const EDITS = /edit|write|patch|file_change/i;
 
 export function attentionOf(run: Known, nowMs: number): Attention | null {
-  return ofProcesses(run, nowMs) ?? (run.outcome === null ? ofLiving(run, nowMs) : ofEnded(run));
+  return ofProcesses(run, nowMs) ?? ofFacts(run) ?? (run.outcome === null ? ofLiving(run, nowMs) : ofEnded(run));
+}
+
+/** Somebody wrote into its folder, or the disk lost something: what else is told of it may be wrong. */
+function ofFacts({ agent, reason }: Known): Attention | null {
+  if (!isDoubtful(reason)) return null;
+  return { kind: "damaged", why: sentence(reason) ?? "", next: `midwatch stop ${agent}` };
 }
 
 /** What the kernel and the keeper say comes first. */
-function ofProcesses({ agent, phase, alive, hold }: Known, nowMs: number): Attention | null {
+function ofProcesses({ agent, phase, alive, hold, reason }: Known, nowMs: number): Attention | null {
   if (phase === "lost" && alive?.length !== 0) {
     const lives =
       alive === null
         ? "nobody can see from here whether it still works"
         : `${alive.length} of its processes ${alive.length === 1 ? "works" : "work"} on`;
-    return { kind: "lost", why: `Its keeper is gone; ${lives}.`, next: `midwatch stop ${agent}` };
+    const doubt = isDoubtful(reason) ? ` ${sentence(reason)}` : "";
+    return { kind: "lost", why: `Its keeper is gone; ${lives}.${doubt}`, next: `midwatch stop ${agent}` };
   }
   if (phase === "stuck")
     return { kind: "stuck", why: "Some of its processes cannot be ended.", next: `midwatch show ${agent}` };

@@ -6,6 +6,7 @@ import type { LimitName, ListRecord, Phase } from "./types.ts";
 export const KIND_WORDS: Readonly<Record<AttentionKind, string>> = {
   lost: "lost",
   stuck: "cannot be ended",
+  damaged: "damaged",
   held: "held",
   asks: "asks you",
   blocked: "blocked",
@@ -16,6 +17,20 @@ export const KIND_WORDS: Readonly<Record<AttentionKind, string>> = {
   gave_up: "gave up",
   limit: "limit reached",
 };
+
+/** The beginning of a reason that names facts which cannot be read. */
+export const DAMAGED = "damaged: ";
+const REFUTED = "says that it has ended, but processes of it live";
+
+/** The reason of a run of which this fact says what the kernel does not. */
+export function refutedWords(fact: string): string {
+  return `${fact} ${REFUTED}`;
+}
+
+/** Its facts cannot be believed, says the reason. */
+export function isDoubtful(reason: string | null | undefined): reason is string {
+  return typeof reason === "string" && (reason.startsWith(DAMAGED) || reason.endsWith(REFUTED));
+}
 
 export type Tone = "live" | "ok" | "warn" | "bad" | "quiet";
 

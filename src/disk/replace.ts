@@ -18,12 +18,13 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { throwIfExhausted } from "../core/errors.ts";
-import { diskFault, errno } from "./fault.ts";
+import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
+import { attempt, diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** No fact of ours comes near; a prompt of some MB may be in an intent. */
-const READ_MAX = 256 << 20;
+/** More than a text or a JSON file of ours holds, unless its reader says otherwise. */
+const READ_MAX = 16 << 20;
 
 /** Replaces a fact durably. */
 export function replace(path: string, data: string | Uint8Array): void {
@@ -48,12 +49,7 @@ export function replaceKeeping(path: string, data: string | Uint8Array, aside: s
 /** One more name for a file that is about to be replaced; in the place of an older one. */
 export function keepAside(path: string, aside: string): void {
   const temporary = `${aside}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    linkSync(path, temporary);
-  } catch (error) {
-    if (errno(error) === "ENOENT") return;
-    throw diskFault(error, path);
-  }
+  if (!attempt(["ENOENT"], path, () => linkSync(path, temporary))) return;
   renameSync(temporary, aside);
   remove(temporary); // Renaming does nothing when both are names of the same file already.
 }
@@ -63,33 +59,36 @@ export function keepAside(path: string, aside: string): void {
  * finished temporary file), so a crash in between leaves no empty claim behind.
  */
 export function createExclusive(path: string, data: string | Uint8Array): boolean {
-  try {
+  const made = attempt(["EEXIST"], path, () =>
     put(path, data, true, (temporary, target) => {
       linkSync(temporary, target);
       unlinkSync(temporary);
-    });
-  } catch (error) {
-    if (errno(error) === "EEXIST") return false;
-    throw error;
-  }
-  syncFolder(dirname(path));
-  return true;
+    }),
+  );
+  if (made) syncFolder(dirname(path));
+  return made;
 }
 
 export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; reason: string | undefined };
 
+/** How much of a JSON file is taken. */
+export interface JsonBounds {
+  bytes?: number;
+  depth?: number;
+}
+
 /** A JSON file: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
-export function readJson<T>(path: string): JsonRead<T> {
+export function readJson<T>(path: string, { bytes = READ_MAX, depth = FACT_DEPTH }: JsonBounds = {}): JsonRead<T> {
   let text: string;
   try {
-    text = readPlain(path);
+    text = readPlain(path, bytes);
   } catch (error) {
     throwIfExhausted(error);
     const missing = errno(error) === "ENOENT" || errno(error) === "ENOTDIR";
     return { value: undefined, reason: missing ? undefined : `${path}: ${messageOf(error)}` };
   }
   try {
-    return { value: JSON.parse(text) as T, reason: undefined };
+    return { value: parseJson(text, depth) as T, reason: undefined };
   } catch (error) {
     return { value: undefined, reason: `${path}: ${messageOf(error)}` };
   }
@@ -101,14 +100,20 @@ export function writeAll(fd: number, data: Uint8Array): void {
   while (offset < data.length) offset += writeSync(fd, data, offset, data.length - offset);
 }
 
+export interface OpenFile extends Disposable {
+  fd: number;
+}
+
+/** Closed when the block ends that uses it. */
+export function openFile(path: string, flags: number, mode?: number): OpenFile {
+  const fd = openSync(path, flags, mode);
+  return { fd, [Symbol.dispose]: () => closeSync(fd) };
+}
+
 /** Makes names that were created, renamed or removed in a folder survive a power cut. */
 export function syncFolder(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    syncOpen(fd, path);
-  } finally {
-    closeSync(fd);
-  }
+  using folder = openFile(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  syncOpen(folder.fd, path);
 }
 
 /** As `syncFolder`, for a folder that is open. */
@@ -168,7 +173,7 @@ export function readOwn(path: string): string | undefined {
 /** A small text file, or undefined when it cannot be read. */
 export function readText(path: string): string | undefined {
   try {
-    return readPlain(path);
+    return readPlain(path, READ_MAX);
   } catch (error) {
     throwIfExhausted(error);
     return undefined;
@@ -179,12 +184,12 @@ export function readText(path: string): string | undefined {
 const small = Buffer.alloc(16 << 10);
 
 /** A FIFO or a device in the place of a file must not keep a reader waiting, nor fill its memory. */
-function readPlain(path: string): string {
+function readPlain(path: string, most: number): string {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const file = fstatSync(fd);
     if (!file.isFile()) throw new Error("not a plain file");
-    if (file.size > READ_MAX) throw new Error(`larger than ${READ_MAX} bytes`);
+    if (file.size > most) throw new Error(`larger than ${most} bytes`);
     const read = file.size < small.length ? readSync(fd, small, { position: 0 }) : small.length;
     return read < small.length ? small.toString("utf8", 0, read) : readFileSync(fd, "utf8");
   } finally {

@@ -5,6 +5,8 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isFields } from "../core/json.ts";
+import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
 import { errno } from "./fault.ts";
 import { anchored } from "./inside.ts";
 import type { RunPaths } from "./layout.ts";
@@ -25,23 +27,28 @@ const APPENDED = "messages.jsonl";
 
 /** `value` is undefined when there is none, with a `reason` when there is one that cannot be used. */
 export function readSealed(path: string): JsonRead<SealedFacts> {
-  const { value, reason } = readJson<{ v?: unknown; facts?: unknown }>(path);
+  const { value, reason } = readJson<{ v?: unknown; facts?: unknown }>(path, {
+    bytes: SEALED_BYTES,
+    depth: FACT_DEPTH + 2,
+  });
   if (value === undefined) return { value, reason };
-  if (isObject(value) && value.v === 1 && isObject(value.facts)) return { value: value.facts, reason: undefined };
+  if (isFields(value) && value.v === 1 && isFields(value.facts)) return { value: value.facts, reason: undefined };
   return { value: undefined, reason: `${path}: not the facts of a run` };
 }
 
-export function factIn<T>(facts: SealedFacts, name: string): T | undefined {
-  const value = Object.hasOwn(facts, name) ? facts[name] : undefined;
-  // What was no JSON when it was sealed is a string, and no fact.
-  return typeof value === "string" || value === null ? undefined : (value as T);
+/** Undefined when there is none. What was no JSON when it was sealed is a string, and no fact. */
+export function factIn<T>(facts: SealedFacts, name: string): JsonRead<T> | undefined {
+  if (!Object.hasOwn(facts, name)) return undefined;
+  const value = facts[name];
+  if (typeof value === "string") return { value: undefined, reason: `${name}: not JSON` };
+  return { value: value as T, reason: undefined };
 }
 
 /** One fact of a run, given by its path in the run's folder. Looked for twice: it may be on its way from there into the file. */
 export function readFact<T>({ sealed }: Pick<RunPaths, "sealed">, path: string): T | undefined {
   for (let look = 1; look <= 2; look++) {
     const facts = readSealed(sealed).value;
-    const found = (facts && factIn<T>(facts, basename(path))) ?? readJson<T>(path).value;
+    const found = (facts && factIn<T>(facts, basename(path))?.value) ?? readJson<T>(path).value;
     if (found !== undefined) return found;
   }
   return undefined;
@@ -53,15 +60,17 @@ type OnStep = (step: SealStep) => void;
 
 /**
  * Puts the facts of the folder into the file, with what is `changed`, and takes the folder away as far as all of it is in the file. What
- * the file has already counts more than what a crash has left in the folder. False for what is too much for one file, or too little.
+ * the file has already counts more than what a crash has left in the folder, once its claim has gone. False for what is too much for one file, or too little.
  */
 export function sealRun(root: string, paths: RunPaths, changed: SealedFacts, onStep?: OnStep): boolean {
   const step: OnStep = onStep ?? (() => undefined);
   const found = readLoose(root, paths.dir);
-  const facts = { ...found.facts, ...readSealed(paths.sealed).value, ...changed };
+  const before = readSealed(paths.sealed).value;
+  const both = "claim" in found.facts ? { ...before, ...found.facts } : { ...found.facts, ...before };
+  const facts = { ...both, ...changed };
   const text = `${JSON.stringify({ v: 1, facts })}\n`;
   const whole = "intent.json" in facts && "done.json" in facts; // Else its folder was deleted under us.
-  if (!whole || text.length > SEALED_BYTES) return false;
+  if (!whole || Buffer.byteLength(text) > SEALED_BYTES) return false;
   anchored(root, paths.sealed, (safe) => replace(safe, text));
   step("sealed");
   removeLoose(root, paths.dir, found.names, step);
@@ -109,9 +118,9 @@ function readLooseFact(path: string, name: string): unknown {
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString();
   try {
-    return isJson ? JSON.parse(text) : text;
+    return isJson ? parseJson(text, FACT_DEPTH) : text;
   } catch {
-    return text; // Torn: kept as it is.
+    return text; // Torn, or too deep: kept as it is.
   }
 }
 
@@ -138,8 +147,4 @@ function inFolder(root: string, dir: string, act: (folder: string) => void): voi
   } catch (error) {
     if (errno(error) !== "ENOENT") throw error;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

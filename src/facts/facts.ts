@@ -1,5 +1,7 @@
-/** The facts of one run as they are on disk now. A fact that is missing or torn is undefined. */
-import { basename } from "node:path";
+/**
+ * The facts of one run as they are on disk now. One that is missing, torn or not of its shape is undefined, and so is one that the
+ * process table contradicts: facts are claims of somebody with the agent's rights.
+ */
 import type { IntentFact } from "../core/intent.ts";
 import type {
   ClaimFact,
@@ -13,8 +15,9 @@ import type {
   StuckFact,
 } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { type Host, host, isKeeper } from "../process/identity.ts";
-import { factSource } from "./fact-source.ts";
+import { type Host, host, isKeeper, readProcess } from "../process/identity.ts";
+import { type FactName, factBytes, factFault } from "./fact-shapes.ts";
+import { type FactSource, factSource } from "./fact-source.ts";
 
 export interface Facts {
   intent: IntentFact | undefined;
@@ -31,8 +34,14 @@ export interface Facts {
   adopter: ClaimFact | undefined;
   /** Whether the keeper that claimed the run lives. */
   keeperLives: boolean;
-  /** What is there and cannot be used, each with the reason. */
+  /** done.json is there and its writer lives: it ends in this moment, or the file is another's. */
+  ending: boolean;
+  /** Facts that are there and cannot be used, each with the reason. */
   damaged: readonly string[];
+  /** It is sealed, and so over, and how it ended cannot be read. */
+  unreadable: boolean;
+  /** What says that the run is over although processes of it live (witness.ts). */
+  refuted: string | null;
 }
 
 export function readFacts(paths: RunPaths): Facts {
@@ -47,44 +56,66 @@ const TRIES = 3;
 
 function readOnce(paths: RunPaths, tries = TRIES): Facts {
   const source = factSource(paths);
-  const read = <T>(path: string): T | undefined => source.read<T>(basename(path)).value;
-  const done = read<DoneFact>(paths.done);
-  const claim = read<ClaimFact>(paths.claim);
-  const start = read<StartFact>(paths.start);
-  const facts: Facts = {
-    intent: own(paths, read(paths.intent)),
-    claim,
-    start,
-    stop: read(paths.stop),
-    exit: read(paths.exit),
-    limit: read(paths.limit),
-    done,
-    cleanup: done || start?.exec_error || claim?.by === "launcher" ? sound(read(paths.cleanup)) : undefined,
-    hold: done ? undefined : read(paths.hold),
-    stuck: done ? undefined : read(paths.stuck),
-    adopter: done ? undefined : read(paths.adopt),
-    keeperLives: false,
-    damaged: source.damaged === undefined ? [] : [source.damaged],
+  const facts = factsOf(paths, source);
+  return source.changed() && tries > 1 ? readOnce(paths, tries - 1) : facts;
+}
+
+function factsOf(paths: RunPaths, source: FactSource): Facts {
+  const damaged = source.damaged === undefined ? [] : [source.damaged];
+  const read = <T>(fact: FactName): T | undefined => {
+    const { value, reason } = source.read<T>(fact, factBytes(fact));
+    const fault = value === undefined ? reason && "cannot be read" : factFault(fact, value);
+    if (fault !== undefined) damaged.push(`${fact} ${fault}`);
+    return fault === undefined ? value : undefined;
   };
-  if (source.changed() && tries > 1) return readOnce(paths, tries - 1);
-  facts.keeperLives = !done && livingKeeper(facts) !== undefined;
+  const facts: Facts = {
+    intent: own(paths, read("intent.json"), damaged),
+    claim: read("claim"),
+    start: read("start.json"),
+    stop: read("stop.json"),
+    exit: read("exit.json"),
+    limit: read("limit.json"),
+    done: read("done.json"),
+    cleanup: undefined,
+    hold: undefined,
+    stuck: undefined,
+    adopter: read("adopt.json"),
+    keeperLives: false,
+    ending: false,
+    damaged,
+    unreadable: false,
+    refuted: null,
+  };
+  facts.keeperLives = livingKeeper(facts) !== undefined;
+  // Whoever writes done.json does nothing after it but end: while it lives, the file is another's, or moments old.
+  facts.ending = facts.done !== undefined && (facts.keeperLives || livingAdopter(facts) !== undefined);
+  facts.unreadable = source.isSealed && !facts.done && !facts.keeperLives;
+  if (facts.unreadable && damaged.length === 0) damaged.push("it is sealed without done.json");
+  if (facts.ending) facts.done = undefined;
+  if (facts.exit && !facts.done && mainLives(facts)) facts.exit = undefined;
+  const isOver = facts.done || facts.start?.exec_error || facts.claim?.by === "launcher" || facts.unreadable;
+  if (isOver) facts.cleanup = read("cleanup.json");
+  if (facts.done) return { ...facts, adopter: undefined };
+  facts.hold = read("hold.json");
+  facts.stuck = read("stuck.json");
   return facts;
 }
 
 /** Its names become paths: an intent that names another run than the one whose folder it lies in is none. */
-function own({ of }: RunPaths, intent: IntentFact | undefined): IntentFact | undefined {
-  return intent?.task === of.task && intent.agent === of.agent && intent.run === of.run ? intent : undefined;
+function own({ of }: RunPaths, intent: IntentFact | undefined, damaged: string[]): IntentFact | undefined {
+  if (intent?.task === of.task && intent.agent === of.agent && intent.run === of.run) return intent;
+  if (intent) damaged.push("intent.json is of another run");
+  return undefined;
 }
 
-/** An agent can write in its run folder; what has not the shape of the fact is none. */
-function sound(fact: CleanupFact | undefined): CleanupFact | undefined {
-  const lists = [fact?.files, fact?.failures ?? []];
-  const whole = lists.every((list) => Array.isArray(list) && list.every((one) => typeof one?.path === "string"));
-  return whole ? fact : undefined;
+/** The process that was started is still there: then nobody can have seen its end. */
+function mainLives(facts: Facts): boolean {
+  const main = facts.start?.main;
+  return main != null && isHere(facts) && readProcess(main.pid)?.start_ticks === main.start_ticks;
 }
 
 /** Where the run's processes live; a record from another boot or pid namespace matches no process here. */
-export function hostOf(facts: Facts): Host | undefined {
+function hostOf(facts: Facts): Host | undefined {
   return facts.start ?? facts.intent;
 }
 
@@ -99,16 +130,14 @@ export function isElsewhere(facts: Facts): boolean {
   return hostOf(facts)?.boot_id === host().boot_id && !isHere(facts);
 }
 
-/** The keeper that owns the run, if it lives. */
-export function livingKeeper(facts: Facts): ClaimFact | undefined {
-  return facts.claim?.by === "keeper" ? ifAlive(facts, facts.claim) : undefined;
+/** The keeper that owns the run, if it lives: the one that claims it, or, should the claim be another's, the one that started it. */
+export function livingKeeper({ intent, claim, start }: Facts): ClaimFact | undefined {
+  if (claim?.by === "keeper" && isKeeper(claim, claim.nonce)) return claim;
+  const nonce = intent?.nonce ?? claim?.nonce ?? "";
+  if (!start || start.keeper.pid === claim?.pid || !isKeeper(start.keeper, nonce)) return undefined;
+  return { ...start.keeper, by: "keeper", nonce, at: start.started_at };
 }
 
-export function livingAdopter(facts: Facts): ClaimFact | undefined {
-  return ifAlive(facts, facts.adopter);
-}
-
-function ifAlive(facts: Facts, claim: ClaimFact | undefined): ClaimFact | undefined {
-  const where = hostOf(facts);
-  return claim && where && isKeeper(claim, claim.nonce, where) ? claim : undefined;
+export function livingAdopter({ adopter }: Facts): ClaimFact | undefined {
+  return adopter && isKeeper(adopter, adopter.nonce) ? adopter : undefined;
 }

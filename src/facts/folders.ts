@@ -30,6 +30,9 @@ import { trackedFiles } from "./tracked.ts";
 export function rebuildFrom(layout: Layout, registry: Registry): Contents {
   const keepSince = iso(Date.now() - LAUNCH_MS);
   const contents = readFolders(layout);
+  // A nonce is known from before the run began; the one in its folder may be another's by now.
+  const nonces = new Map(registry.list({ all: true }).map(({ run }) => [`${run.agent}.${run.run}`, run.nonce]));
+  for (const row of contents.runs) row.nonce = nonces.get(`${row.agent}.${row.run}`) || row.nonce;
   registry.rebuild(contents, keepSince);
   return contents;
 }
@@ -51,12 +54,13 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
       const known = numbersIn(names(layout.agent(task, agent).runs))
         .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
-        .filter(({ facts }) => facts.intent !== undefined);
+        .filter(({ facts }) => facts.intent !== undefined || facts.unreadable);
       const newest = known.at(-1);
-      const first = known[0]?.facts.intent;
-      if (!newest || !first) continue;
-      agents.push(agentRow(first));
-      for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
+      if (!newest) continue;
+      const rows = known.map(({ run, facts }) => runRow(layout, task, agent, run, facts, run === newest.run));
+      const first = known.find(({ facts }) => facts.intent)?.facts.intent;
+      agents.push(first ? agentRow(first) : unknownAgent(task, agent, rows[0]?.created_at));
+      runs.push(...rows);
       for (const file of trackedFiles(layout, { task, agent, run: newest.run }))
         files.push({ ...file, agent, run: newest.run });
       const said = storedSummary(layout, task, agent);
@@ -68,6 +72,12 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     }
   }
   return { tasks, agents, runs, files, reports, summaries };
+}
+
+/** Of one whose facts cannot be read any more: it is listed, and its log is there. */
+function unknownAgent(task: TaskId, id: AgentId, created_at = iso(0)): AgentRow {
+  const unknown = { role: null, name: null, parent: null, depth: 0, model: null, labels: null, capability: null };
+  return { id, task, driver: "command", created_at, ...unknown };
 }
 
 /** What the watch said last; what is not whole is made again from the log. */

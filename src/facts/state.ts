@@ -1,7 +1,7 @@
 /** What a run's facts mean. Pure: the same facts and the same answer about its keeper always give the same state. */
 import type { IntentFact } from "../core/intent.ts";
 import { formatSize } from "../core/size.ts";
-import { aboutFor, limitWords } from "../core/state-words.ts";
+import { aboutFor, DAMAGED, limitWords, refutedWords } from "../core/state-words.ts";
 import type { LimitName, Outcome, Phase } from "../core/types.ts";
 import type { Facts } from "./facts.ts";
 
@@ -9,10 +9,14 @@ import type { Facts } from "./facts.ts";
 export const LAUNCH_MS = 10_000;
 
 export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
-  const { claim, start, stop, exit, stuck, done, cleanup } = facts;
-  if (start?.exec_error || claim?.by === "launcher") return "launch_failed";
+  const { claim, start, stop, exit, stuck, done, cleanup, unreadable, refuted } = facts;
+  // What is said to be over, and lives without its keeper.
+  if (refuted !== null && !keeperLives) return "lost";
+  if (refuted === null && (start?.exec_error || claim?.by === "launcher")) return "launch_failed";
   if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
-  if (!claim) return isUnreadable(facts) ? "drained" : "intended";
+  // Only a run that has ended is sealed: whatever the file said, it is over.
+  if (unreadable && refuted === null) return "drained";
+  if (!claim && !keeperLives) return "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";
   if (stuck) return "stuck";
@@ -21,26 +25,25 @@ export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
   return start ? "running" : "launching";
 }
 
-/** Only a run that has ended is sealed: whatever the file said, it is over. */
-function isUnreadable({ intent, damaged }: Facts): boolean {
-  return intent === undefined && damaged.length > 0;
-}
-
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
-  const { exit, done, stop, start, cleanup } = facts;
+  const { exit, done, stop, start, cleanup, damaged, unreadable } = facts;
   if (phase === "launch_failed") return stop && !start ? "stopped" : "failed";
   if (exit?.limit || (exit?.stop_requested && stop?.limit)) return "limit";
   if (cleanup?.result) return cleanup.result.outcome;
   if (exit?.stop_requested) return "stopped";
   if (exit && exit.code === 0) return "completed";
   if (exit && (exit.code !== null || exit.signal !== null)) return interruptedBy(facts) ? "limit" : "failed";
-  if (exit || phase === "lost" || isUnreadable(facts)) return "lost";
+  if (exit || phase === "lost" || unreadable) return "lost";
+  // Its end was seen, and what was seen cannot be read any more.
+  if (done && damaged.some((fact) => fact.startsWith("exit.json"))) return "lost";
   return done ? "stopped" : null;
 }
 
 /** Why it did not complete, in one sentence; null where nothing more is known than exit and outcome say. */
 export function reasonOf(facts: Facts, phase: Phase): string | null {
-  const { intent, claim, start, stop, exit, cleanup } = facts;
+  const { intent, claim, start, stop, exit, cleanup, damaged, refuted } = facts;
+  if (refuted !== null) return refutedWords(refuted);
+  if (damaged.length > 0) return `${DAMAGED}${damaged.join("; ")}`;
   if (phase === "launch_failed")
     return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
   const limit = exit?.limit ?? stop?.limit;
@@ -51,7 +54,7 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
     const figures = facts.limit ? ` (${facts.limit.reason})` : "";
     return `was interrupted: it passed its ${interrupted} limit${figures}`;
   }
-  return cleanup?.result?.reason ?? (isUnreadable(facts) ? `its facts are damaged: ${facts.damaged.join(", ")}` : null);
+  return cleanup?.result?.reason ?? null;
 }
 
 /** The limit for which it was interrupted. It may have gone on and completed all the same. */

@@ -7,7 +7,7 @@ import { throwIfExhausted, toMidwatchError } from "../core/errors.ts";
 import { isAgentId, isTaskId } from "../core/ids.ts";
 import { readFacts } from "../facts/facts.ts";
 import { numbersIn } from "../facts/run-numbers.ts";
-import type { Context, RunName } from "../workspace/context.ts";
+import { type Context, type RunName, withReader } from "../workspace/context.ts";
 import { cleanUp } from "./cleanup.ts";
 import { isSealable } from "./cleanup-plan.ts";
 
@@ -15,13 +15,19 @@ import { isSealable } from "./cleanup-plan.ts";
 const SEAL_MS = 100;
 const LOCK_MS = 10;
 
-/** Runs with a folder, by the names alone: most runs of a workspace are sealed and have none. */
-export function withFolder({ layout }: Context): RunName[] {
+/**
+ * Runs with a folder, by the names alone: most runs of a workspace are sealed and have none. Not of agents that may live: only what was
+ * settled was looked for among the processes, and facts alone prove nothing.
+ */
+export function withFolder(context: Context): RunName[] {
+  const { layout } = context;
+  const live = new Set(withReader(context, (registry) => registry.list()).map(({ agent }) => agent.id));
   return foldersIn(layout.root)
     .filter(isTaskId)
     .flatMap((task) =>
       foldersIn(layout.task(task).runs)
         .filter(isAgentId)
+        .filter((agent) => !live.has(agent))
         .flatMap((agent) => numbersIn(foldersIn(layout.agent(task, agent).runs)).map((run) => ({ task, agent, run }))),
     );
 }

@@ -1,7 +1,6 @@
 /**
  * Who a process is. A pid alone means nothing: it is reused, and a number on disk may come from another boot or another pid
- * namespace. A keeper is recognised by boot, namespace, pid, start time and the run's nonce in its command line; without a
- * full match no signal is sent.
+ * namespace. A keeper is recognised by pid, start time and the run's nonce in its command line; without a full match no signal is sent.
  */
 import type { ProcessIdentity } from "../core/types.ts";
 import { type Host, type ProcessLook, processTable } from "./table.ts";
@@ -48,21 +47,32 @@ export function isGone({ pid, start_ticks, boot_id, pid_ns }: Somebody): boolean
 }
 
 /**
- * Is this the living keeper of the run with this nonce, on this host? One whose first thread has ended is not: it takes no orders and
- * has no arguments any more, though its other threads may hold the run's files for a while (`keepersGone`).
+ * Is this the living keeper of the run with this nonce? Which boot and namespace its facts name does not matter: no other process has the
+ * nonce in that place. One whose first thread has ended is none: it takes no orders and has no arguments any more, though its other
+ * threads may hold the run's files for a while (`keepersGone`).
  */
-export function isKeeper(identity: ProcessIdentity, nonce: string, where: Host): boolean {
-  const here = host();
-  if (where.boot_id !== here.boot_id || where.pid_ns !== here.pid_ns) return false;
-  if (!Number.isSafeInteger(identity.pid) || identity.pid < 1) return false;
+export function isKeeper(identity: ProcessIdentity, nonce: string): boolean {
+  if (nonce === "" || !Number.isSafeInteger(identity.pid) || identity.pid <= 1) return false;
   const look = processTable.look(identity.pid);
   return living(look, identity.pid)?.start_ticks === identity.start_ticks && look.args(identity.pid)[3] === nonce;
 }
 
 /** Does any keeper of `agent.run` live? Looks at every process: for the rare case that a run's facts are gone. */
 export function hasKeeper(name: string): boolean {
+  return keepersOf(processTable.look(), name).length > 0;
+}
+
+/** A variable of every process that is called as the keeper of `agent.run` is; the oldest first, which surely is its keeper. */
+export function keeperVariables(name: string, variable: string): (string | undefined)[] {
   const look = processTable.look();
-  return look.pids().some((pid) => {
+  const age = (pid: number): number => look.stat(pid)?.start_ticks ?? Number.POSITIVE_INFINITY;
+  return keepersOf(look, name)
+    .sort((a, b) => age(a) - age(b))
+    .map((pid) => look.variable(pid, variable));
+}
+
+function keepersOf(look: ProcessLook, name: string): number[] {
+  return look.pids().filter((pid) => {
     const [, verb, run] = look.args(pid);
     return run === name && (verb === "run" || verb === "adopt");
   });
@@ -123,8 +133,8 @@ export function isMentioned(text: string): boolean {
 }
 
 /** Verifies, then signals at once. False when it is not, or no longer, that keeper. */
-export function signalKeeper(identity: ProcessIdentity, nonce: string, where: Host, signal: NodeJS.Signals): boolean {
-  if (identity.pid <= 1 || nonce === "" || !isKeeper(identity, nonce, where)) return false;
+export function signalKeeper(identity: ProcessIdentity, nonce: string, signal: NodeJS.Signals): boolean {
+  if (!isKeeper(identity, nonce)) return false;
   try {
     process.kill(identity.pid, signal);
     return true;

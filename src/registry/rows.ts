@@ -222,9 +222,11 @@ const KEYS = {
 
 export type Table = keyof typeof KEYS;
 
-/** Facts do not hold it: a row made from them leaves what the watch has said. */
-const KEPT = new Set(["runs.verdict"]);
-const keep = (table: Table, column: string): string => `coalesce(excluded.${column}, ${table}.${column})`;
+/** What a row made from facts leaves as it is: the watch's word, which they do not hold, and the nonce, which others could change there. */
+const KEPT: Readonly<Record<string, string>> = {
+  "runs.verdict": "coalesce(excluded.verdict, runs.verdict)",
+  "runs.nonce": "coalesce(nullif(runs.nonce, ''), excluded.nonce)",
+};
 
 /** Made once: they are asked for with each row. */
 const INSERTS = new Map<string, string>();
@@ -244,7 +246,7 @@ export function upsertSql(table: Table, rows = 1): string {
     const keys: readonly string[] = KEYS[table];
     const sets = COLUMNS[table]
       .filter((column) => !keys.includes(column))
-      .map((column) => `${column} = ${KEPT.has(`${table}.${column}`) ? keep(table, column) : `excluded.${column}`}`);
+      .map((column) => `${column} = ${KEPT[`${table}.${column}`] ?? `excluded.${column}`}`);
     return `${insertSql(table, rows)} ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
   });
 }

@@ -3,12 +3,15 @@
  * and change nothing; then each part of it is done by the code that does it everywhere else.
  */
 import type { AgentId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import { iso } from "../core/time.ts";
 import type { CleanupFailure, Phase, Report } from "../core/types.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { readFolders, rebuildFrom } from "../facts/folders.ts";
 import { hasEnded, phaseNow } from "../facts/observe.ts";
+import { runRow } from "../facts/record.ts";
 import { LAUNCH_MS } from "../facts/state.ts";
+import { witnessed } from "../facts/witness.ts";
 import { remember } from "../files/archive.ts";
 import { cleanUp } from "../files/cleanup.ts";
 import { sealSome, withFolder } from "../files/seal-rest.ts";
@@ -55,7 +58,7 @@ interface RunLook extends RunName {
 }
 
 export async function reap(context: Context, options: ReapOptions = {}): Promise<ReapRecord[]> {
-  const { before, looks } = look(context);
+  const { before, looks } = await look(context);
   const plan = looks.flatMap((one) => planOf(context, one, before));
   if (options.dryRun)
     return [...plan, ...withoutFolder(looks, before)].map((record) =>
@@ -94,10 +97,19 @@ function everyRun({ layout }: Context): RunLook[] {
 }
 
 /** The folders, the processes of lost runs, and what the registry believes. */
-function look(context: Context): { before: Map<string, RunRow>; looks: RunLook[] } {
+async function look(context: Context): Promise<{ before: Map<string, RunRow>; looks: RunLook[] }> {
   const rows = withReader(context, (registry) => registry.list({ all: true }));
   const before = new Map(rows.map(({ run }) => [`${run.agent}.${run.run}`, run]));
-  const looks = everyRun(context);
+  const looks = await Promise.all(
+    everyRun(context).map(async (one) => {
+      const known = before.get(`${one.agent}.${one.run}`);
+      // What is settled was looked at then; so was each run that another has followed.
+      if (!one.newest || (known && isOver(known))) return one;
+      const { facts } = await witnessed(context, one, one.facts, known?.nonce);
+      if (facts === one.facts) return one;
+      return { ...one, facts, row: runRow(context.layout, one.task, one.agent, one.run, facts, true) };
+    }),
+  );
   findMembers(context, looks);
   return { before, looks };
 }
@@ -119,7 +131,7 @@ function planOf(
   const known = before.get(`${agent}.${run}`)?.phase;
   const todo = newest && known !== row.phase ? [record("settle")] : [];
   if (!hasEnded(facts)) return todo;
-  if (!facts.cleanup) return [...todo, record("clean")];
+  if (!facts.cleanup) return facts.unreadable ? todo : [...todo, record("clean")];
   const failed = facts.cleanup.failures ?? [];
   if (failed.length > 0) return [...todo, ...failed.map(({ path, error }) => record("retry", { path, error }))];
   const due = row.archive_from !== null && row.archive_from <= iso(Date.now() - config.archive_after);

@@ -17,7 +17,9 @@ it.each([
   ["R-004.3: its folder is gone", {}, listed({ phase: "running" }), true],
   ["it was never started", {}, listed({ phase: "intended" }), false],
   ["nobody knows it", {}, undefined, false],
-  ["it has a claim", { claim }, listed({ phase: "running" }), false],
+  ["its keeper lives", { claim, keeperLives: true }, listed({ phase: "running" }), false],
+  ["its keeper is gone, and its intent too", { claim }, listed({ phase: "running" }), true],
+  ["it is over", { claim, done: {} }, listed({ phase: "running" }), false],
   ["it has an intent", { intent }, listed({ phase: "running" }), false],
 ])("forgotten: %s", (_, given, row, expected) => expect(isForgotten(facts(given), row)).toBe(expected));
 

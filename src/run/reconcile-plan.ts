@@ -2,31 +2,39 @@
 import { type ErrorCode, MidwatchError } from "../core/errors.ts";
 import type { TaskId } from "../core/ids.ts";
 import { isOver } from "../core/phase.ts";
+import { isDoubtful } from "../core/state-words.ts";
 import type { Facts } from "../facts/facts.ts";
 import { hasEnded, type Observed, phaseNow } from "../facts/observe.ts";
 import { isOverdue } from "../facts/state.ts";
+import { placeId } from "../journal/event.ts";
 import type { Listed, RunRow } from "../registry/registry.ts";
+import type { AuditEvent } from "../workspace/audit.ts";
 import type { RunName } from "../workspace/context.ts";
 
 /** What a call spends at most on cleaning up after runs that it was not asked about; telling registry and views takes as long again. */
 export const OTHERS_MS = 100;
 const OTHERS_BYTES = 16 << 20;
+/** How long a keeper that has written its last fact may take to end, for whoever asks about its run and for the rest. */
+export const ENDING_MS = 500;
+export const ENDING_OTHERS_MS = 25;
 /** Another process has it in hands, or nothing can be written now: whoever looks next tries again. */
 const LATER: readonly ErrorCode[] = ["LOCK_BUSY", "NOT_WRITABLE", "DISK_FULL"];
 
-/** It was started, says the registry, and its folder does not know of it. What cannot be read was there, and has ended. */
-export function isForgotten({ intent, claim, damaged }: Facts, listed: Listed | undefined): listed is Listed {
-  return !intent && !claim && damaged.length === 0 && listed !== undefined && listed.run.phase !== "intended";
+/** It was started, says the registry, and its folder does not know of it, or not enough to take it over. */
+export function isForgotten(facts: Facts, listed: Listed | undefined): listed is Listed {
+  const { intent, keeperLives } = facts;
+  return !intent && !keeperLives && !hasEnded(facts) && listed !== undefined && listed.run.phase !== "intended";
 }
 
 /** What to do with a run that has no intent; undefined for one that has begun. `markedMs` tells when its mark in `active/` was made. */
 export function unbornStep(
-  { intent, claim }: Facts,
+  { intent, claim, damaged, refuted }: Facts,
   row: RunRow | undefined,
   nowMs: number,
   markedMs: () => number | undefined,
 ): "drop" | "drop if gone" | "give up" | "wait" | undefined {
-  if (intent || (claim && claim.by !== "launcher")) return undefined;
+  // What cannot be read may have begun: it is shown as damaged.
+  if (intent || damaged.length > 0 || refuted !== null || (claim && claim.by !== "launcher")) return undefined;
   if (claim) return "drop";
   // Without a row (the registry was deleted just then) only the mark's own time is known.
   const since = row ? row.created_mono_ms : markedMs();
@@ -53,7 +61,20 @@ export function afterError(error: unknown, facts: Facts): { left: boolean } | un
 
 /** Only a keeper that is known and gone left something to take up; a claim that cannot be read is just being written. */
 export function isAdoptable(facts: Facts, adopted: boolean, elsewhere: boolean): boolean {
-  return phaseNow(facts) === "lost" && facts.claim?.by === "keeper" && !adopted && !elsewhere;
+  if (adopted || phaseNow(facts) !== "lost") return false;
+  return facts.refuted !== null || (facts.claim?.by === "keeper" && !elsewhere);
+}
+
+const isNews = (before: RunRow | undefined, { phase, reason }: RunRow): boolean =>
+  before?.phase !== phase || isDoubtful(reason) !== isDoubtful(before.reason);
+
+/** Facts that cannot be read or believed are told once: the registry remembers the reason. */
+export function doubts(observed: readonly Observed[], listed: ReadonlyMap<string, Listed>): AuditEvent[] {
+  return observed.flatMap(({ task, agent, run, row: { reason } }): AuditEvent[] => {
+    if (!isDoubtful(reason) || listed.get(`${agent}.${run}`)?.run.reason === reason) return [];
+    const id = placeId("doubt", `${agent}.${run}`, reason);
+    return [{ type: "error", id, content: `${agent}: ${reason}`, task, agent, data: { run, reason } }];
+  });
 }
 
 /** What the registry and the views are told; the marks of those that are over go. */
@@ -63,9 +84,7 @@ export function settling(
   hasRun: (run: RunName) => boolean,
 ): { put: Observed[]; over: Observed[]; views: Set<TaskId> } {
   const before = ({ agent, run }: RunName): RunRow | undefined => listed.get(`${agent}.${run}`)?.run;
-  const changed = observed.filter(
-    (one) => !one.left && (before(one)?.phase !== one.row.phase || one.row.phase === "lost"),
-  );
+  const changed = observed.filter((one) => !one.left && (isNews(before(one), one.row) || one.row.phase === "lost"));
   // Of what is left the registry hears too, so that it counts as ended and is found by its id. Its mark in `active/` stays.
   const left = observed.filter((one) => one.left && (before(one) || !hasRun(one)));
   const over = changed.filter(({ row }) => isOver(row));

@@ -4,6 +4,7 @@
  * waits for housekeeping that they did not ask for.
  */
 import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { throwIfExhausted } from "../core/errors.ts";
 import { type AgentId, isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
@@ -17,17 +18,32 @@ import { agentRow, runRow, stat } from "../facts/record.ts";
 import { isLaunchOverdue } from "../facts/state.ts";
 import { trackedFiles } from "../facts/tracked.ts";
 import { writeView } from "../facts/view.ts";
+import { witnessed } from "../facts/witness.ts";
 import { type CleanupOptions, cleanUp } from "../files/cleanup.ts";
 import { hasKeeper } from "../process/identity.ts";
 import { scanMembers, startKeeper } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import type { Streams } from "../stream/streams.ts";
+import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
+import { isOurs } from "../workspace/trust.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
 import { giveUp } from "./launch.ts";
 import { commonOrders } from "./launch-plan.ts";
-import { afterError, isAdoptable, isForgotten, isLeft, OTHERS_MS, settling, unbornStep } from "./reconcile-plan.ts";
+import {
+  afterError,
+  doubts,
+  ENDING_MS,
+  ENDING_OTHERS_MS,
+  isAdoptable,
+  isForgotten,
+  isLeft,
+  OTHERS_MS,
+  settling,
+  unbornStep,
+} from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
+import { leastPermission, rightsOf } from "./rights-plan.ts";
 
 export interface ReconcileOptions {
   /** Monotonic. */
@@ -48,6 +64,7 @@ export interface ReconcileOptions {
 export async function reconcile(context: Context, options: ReconcileOptions = {}): Promise<Observed[]> {
   const { layout } = context;
   const { nowMs = monoMs(), of = [], everything = false } = options;
+  const ours = isOurs(context);
   let spentMs = 0;
   const known = withReader(context, (registry) => registry.list());
   const listed = new Map(known.map((entry) => [`${entry.run.agent}.${entry.run.run}`, entry]));
@@ -56,39 +73,63 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   for (const active of activeRuns(context, runs)) runs.set(`${active.agent}.${active.run}`, active);
   const observed: Observed[] = [];
   const unborn: RunName[] = [];
-  for (const [name, one] of runs) {
+  const isAsked = (agent: AgentId): boolean => everything || of.includes(agent);
+  for (const [name, one, seen] of await look(context, runs, listed, isAsked, options.known)) {
     const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
-    let facts = options.known?.read(paths) ?? readFacts(paths);
+    let facts = seen;
     const entry = listed.get(name);
-    const remade = isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
-    if (remade === undefined) continue; // Nobody could look: it stays as it is.
-    if (remade) facts = readFacts(paths);
     const step = unbornStep(facts, entry?.run, nowMs, () => markedMs(context, one));
-    const gone =
-      step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir) && !stat(paths.sealed));
+    const isGone = (): boolean => !hasKeeper(name) && !stat(paths.dir) && !stat(paths.sealed);
+    const gone = ours && (step === "drop" || (step === "drop if gone" && isGone()));
     const nonce = entry?.run.nonce ?? "";
-    if (gone || (step === "give up" && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
+    const late = ours && step === "give up";
+    if (gone || (late && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
     if (step !== undefined) continue;
-    const asked = everything || of.includes(agent);
+    const asked = isAsked(agent);
     let left = isLeft(facts, asked, spentMs, options.large);
-    if (!left) {
+    if (!left && ours) {
       const begun = performance.now();
       const how = { waitMs: asked ? undefined : OTHERS_MS, streams: options.streams };
       ({ facts, left } = await finish(context, one, facts, nowMs, how));
       spentMs += performance.now() - begun;
     }
     const row = runRow(layout, task, agent, run, facts, true);
+    if (entry?.run.nonce) row.nonce = entry.run.nonce; // The one in its facts may be another's.
     // How an agent CLI ended stands in its stream, which was not read yet.
     if (left && facts.intent?.driver !== "command") row.outcome = null;
     observed.push({ task, agent, run, facts, row, left });
   }
   options.known?.keep(new Set(observed.map(({ task, agent, run }) => layout.run(task, agent, run).dir)));
   findMembers(context, observed);
-  await Promise.all(observed.map(({ facts }) => adopt(context, facts)));
+  if (!ours) return observed; // Nothing in it is taken up, given up or cleaned up.
+  await Promise.all(observed.map(({ facts, row }) => adopt(context, facts, row.nonce)));
   for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, listed, unborn);
   return observed;
+}
+
+/** The facts of each run as far as the kernel agrees; one that nobody could look at stays as it is, and is left out. */
+async function look(
+  context: Context,
+  runs: ReadonlyMap<string, RunName>,
+  listed: ReadonlyMap<string, Listed>,
+  isAsked: (agent: AgentId) => boolean,
+  known: KnownFacts | undefined,
+): Promise<[string, RunName, Facts][]> {
+  const seen = [...runs].map(async ([name, one]): Promise<[string, RunName, Facts] | undefined> => {
+    const paths = context.layout.run(one.task, one.agent, one.run);
+    let facts = known?.read(paths) ?? readFacts(paths);
+    const entry = listed.get(name);
+    const remade = isOurs(context) && isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
+    if (remade === undefined) return undefined;
+    if (remade) facts = readFacts(paths);
+    const until = performance.now() + (isAsked(one.agent) ? ENDING_MS : ENDING_OTHERS_MS);
+    for (; facts.ending && performance.now() < until; facts = readFacts(paths)) await sleep(1);
+    const { facts: agreed, members } = await witnessed(context, one, facts, entry?.run.nonce);
+    return members === null ? undefined : [name, one, agreed];
+  });
+  return (await Promise.all(seen)).filter((one) => one !== undefined);
 }
 
 /** What is overdue is given up, what has ended is cleaned up. One run that cannot be must not hide the others. */
@@ -103,7 +144,8 @@ async function finish(
   try {
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
       facts = readFacts(context.layout.run(name.task, name.agent, name.run));
-    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
+    if (!facts.cleanup && !facts.unreadable && hasEnded(facts))
+      facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
   } catch (error) {
     const passed = afterError(error, facts);
     if (!passed) throw error;
@@ -120,7 +162,7 @@ function markedMs({ layout }: Context, { agent, run }: RunName): number | undefi
 
 /** Who of the lost lives, as far as can be seen from here. */
 export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "left">[]): void {
-  const here = runs.filter(({ facts, row }) => row.phase === "lost" && isHere(facts));
+  const here = runs.filter(({ facts, row }) => row.phase === "lost" && (isHere(facts) || facts.refuted !== null));
   const members = scanMembers(
     layout.root,
     here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: layout.run(task, agent, run).dir })),
@@ -129,11 +171,14 @@ export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "
 }
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */
-export async function adopt({ layout, env }: Context, facts: Facts): Promise<void> {
+export async function adopt({ layout, env }: Context, facts: Facts, nonce: string): Promise<void> {
   const { intent } = facts;
   if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, isElsewhere(facts))) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
-  await startKeeper("adopt", `${intent.agent}.${intent.run}`, intent.nonce, commonOrders(layout, intent), env);
+  const name = `${intent.agent}.${intent.run}`;
+  // What it may hand on its first keeper knew; its intent it may have changed since.
+  const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
+  await startKeeper("adopt", name, nonce, commonOrders(layout, intent), env, rights);
 }
 
 function settle(
@@ -145,6 +190,7 @@ function settle(
   const { put, over, views } = withReader(context, (registry) =>
     settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run)),
   );
+  audit(context, doubts(observed, listed));
   if (put.length + unborn.length === 0) return;
   const told = catchUp(context, (registry) => {
     registry.putRuns(

@@ -3,11 +3,13 @@
  * are made from its row: then it is seen as lost, can be adopted, and a stop ends it. What the row does not know stays unknown.
  */
 
+import { existsSync } from "node:fs";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
 import type { ClaimFact, StartFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, replace } from "../disk/replace.ts";
+import { readFacts } from "../facts/facts.ts";
 import { hasKeeper, host } from "../process/identity.ts";
 import { type Scanned, scanMembers } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
@@ -22,7 +24,9 @@ export function remakeFacts(context: Context, listed: Listed): boolean | undefin
   if (hasKeeper(`${agent.id}.${row.run}`)) return false;
   const [members] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }]);
   if (!members) return undefined;
-  if (members.length === 0) return false;
+  const known = readFacts(paths);
+  // Whose keeper is known and gone can be taken over, and proven to be over, also when nothing lives.
+  if (members.length === 0 && known.claim?.by !== "keeper") return false;
   makeFolder(layout.root, paths.dir);
   // The claim first: without it whoever looks would give the run up. The intent last: with it, it is adopted.
   const claim: ClaimFact = {
@@ -32,9 +36,10 @@ export function remakeFacts(context: Context, listed: Listed): boolean | undefin
     nonce: row.nonce,
     at: iso(),
   };
-  if (!createExclusive(paths.claim, `${JSON.stringify(claim)}\n`)) return true;
+  if (!known.claim && existsSync(paths.claim)) replace(paths.claim, `${JSON.stringify(claim)}\n`);
+  else if (!known.claim && !createExclusive(paths.claim, `${JSON.stringify(claim)}\n`)) return true;
   const main = members.find(({ pid }) => pid === row.pid);
-  if (main) replace(paths.start, `${JSON.stringify(startFact(listed, main))}\n`);
+  if (main && !known.start) replace(paths.start, `${JSON.stringify(startFact(listed, main))}\n`);
   remakeTask(context, agent.task);
   replace(paths.intent, `${JSON.stringify(intentFact(context, listed))}\n`);
   return true;

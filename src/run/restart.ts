@@ -17,6 +17,7 @@ import { knownTask, locate } from "../facts/locate.ts";
 import { phaseNow } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
 import { hasFact } from "../facts/run-numbers.ts";
+import { witnessed } from "../facts/witness.ts";
 import { lockRun } from "../files/cleanup.ts";
 import { resumePrompt, waitingMessages } from "../messages/inbox.ts";
 import { host } from "../process/identity.ts";
@@ -35,7 +36,9 @@ const GO_ON = "You were interrupted. Go on where you stopped.";
 
 export async function restart(context: Context, agent: AgentId, options: RestartOptions = {}): Promise<Launched> {
   const { config, layout } = context;
-  const { listed, facts, paths } = locate(context, agent);
+  const { listed, facts: claimed, paths } = locate(context, agent);
+  const name = { task: listed.agent.task, agent, run: listed.run.run };
+  const { facts } = await witnessed(context, name, claimed, listed.run.nonce);
   const former = facts.intent;
   const phase = phaseNow(facts);
   // Without an intent it is being started just now.

@@ -3,6 +3,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { Report, StopFact } from "../core/types.ts";
 import type { Facts } from "../facts/facts.ts";
 import { hasEnded, phaseNow } from "../facts/observe.ts";
+import type { Scanned } from "../process/keeper.ts";
 import type { AuditEvent } from "../workspace/audit.ts";
 import type { RunName } from "../workspace/context.ts";
 
@@ -14,6 +15,8 @@ const ADOPT_MS = 100;
 /** A keeper says who is stuck after 3 s of SIGKILL. */
 const STUCK_MS = 4000;
 const TOLD_AT_TRY = 3;
+
+type Left = Report["left"][number];
 
 interface KeeperLook {
   nowMs: number;
@@ -89,6 +92,14 @@ export function endingOf(facts: Facts, purge = false): { verified: boolean; reti
   const verified = (facts.done?.verified ?? false) || neverStarted;
   // Given up before it had an intent: the folders know no such run, and so the registry must not either.
   return { verified, retires: purge && verified, forgets: neverStarted && !facts.intent };
+}
+
+/** Who is left of a run that is not proven to be over: by its keeper's word, by the last look, or `unknown`. */
+export function leftOf({ stuck, done }: Facts, members: Scanned[] | null, unknown: Left): Left[] {
+  const told = stuck?.left ?? done?.left ?? [];
+  if (told.length > 0) return told;
+  const seen = (members ?? []).map(({ pid, name, uid }): Left => ({ pid, name, uid, why: unknown.why }));
+  return seen.length > 0 ? seen : [unknown];
 }
 
 /** A stop without proof is told, and as an error when it is the third of the same run: then nobody will get it to end this way. */

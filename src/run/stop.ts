@@ -16,6 +16,7 @@ import { hasEnded } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
 import { tell } from "../facts/tell-keeper.ts";
 import { writeView } from "../facts/view.ts";
+import { type Seen, witnessed } from "../facts/witness.ts";
 import { cleanUp } from "../files/cleanup.ts";
 import { readProcess } from "../process/identity.ts";
 import type { Streams } from "../stream/streams.ts";
@@ -27,7 +28,17 @@ import { giveUp } from "./launch.ts";
 import { adopt, reconcile } from "./reconcile.ts";
 import { isForgotten } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
-import { endingOf, failureEvents, lastStep, nextStep, type Tried, type Urged, whoElse, whoFirst } from "./stop-plan.ts";
+import {
+  endingOf,
+  failureEvents,
+  lastStep,
+  leftOf,
+  nextStep,
+  type Tried,
+  type Urged,
+  whoElse,
+  whoFirst,
+} from "./stop-plan.ts";
 
 /** How to stop; nothing has to be named. */
 export interface StopOptions {
@@ -124,7 +135,8 @@ function descendants(context: Context, agent: AgentId): AgentId[] {
 async function stopOne(context: Context, agent: AgentId, options: StopOptions): Promise<Report> {
   const begun = performance.now();
   const found = locateRemade(context, agent);
-  const alreadyStopped = hasEnded(found.facts);
+  // Also of a run that is over: a receipt is the kernel's word of now.
+  const alreadyStopped = hasEnded((await look(context, found)).facts);
   let problem: string | undefined;
   if (!alreadyStopped) {
     try {
@@ -138,14 +150,26 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   return await report(context, found, options, { alreadyStopped, tookMs, problem });
 }
 
+/** Its facts as they are now, as far as the kernel agrees. */
+async function look(context: Context, { paths, listed }: Located): Promise<Seen> {
+  const { agent, run } = listed;
+  const name = { task: agent.task, agent: agent.id, run: run.run };
+  const seen = await witnessed(context, name, readFacts(paths), run.nonce);
+  if (seen.members === null) throw notSeen(agent.id);
+  return seen;
+}
+
+function notSeen(agent: AgentId): MidwatchError {
+  return new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
+    hint: "`midwatch doctor` checks the keeper.",
+  });
+}
+
 /** Of a run whose folder is gone nothing may be concluded before its processes were looked for. */
 function locateRemade(context: Context, agent: AgentId): Located {
   const found = locate(context, agent);
   const remade = isForgotten(found.facts, found.listed) ? remakeFacts(context, found.listed) : false;
-  if (remade === undefined)
-    throw new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
-      hint: "`midwatch doctor` checks the keeper.",
-    });
+  if (remade === undefined) throw notSeen(agent);
   return remade ? locate(context, agent) : found;
 }
 
@@ -169,35 +193,36 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
   return await urgeUntilOver(context, found, ask);
 }
 
-async function urgeUntilOver(context: Context, { paths, listed }: Located, ask: StopFact): Promise<string | undefined> {
+async function urgeUntilOver(context: Context, found: Located, ask: StopFact): Promise<string | undefined> {
+  const { paths, listed } = found;
   const urged: Urged = { begunMs: performance.now(), graceMs: ask.grace_ms, adoptedMs: [] };
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
-    const facts = readFacts(paths);
+    const { facts } = await look(context, found);
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
-    const look = {
+    const seen = {
       nowMs: performance.now(),
       elsewhere: isElsewhere(facts),
       keeper: keeper?.pid,
       isStanding: () => keeper !== undefined && ["T", "t"].includes(readProcess(keeper.pid)?.state ?? ""),
     };
-    const { step, over, problem } = nextStep(facts, look, urged);
+    const { step, over, problem } = nextStep(facts, seen, urged);
     if (over) return problem;
     if (step === "adopt") {
-      await adopt(context, facts);
+      await adopt(context, facts, listed.run.nonce);
       urged.adoptedMs.push(performance.now());
     } else if (keeper && step === "ask") {
-      if (tell(facts, keeper, "SIGTERM")) urged.asked = keeper.pid;
-      tell(facts, keeper, "SIGCONT");
+      if (tell(keeper, "SIGTERM")) urged.asked = keeper.pid;
+      tell(keeper, "SIGCONT");
     } else if (keeper && step === "nudge") {
-      urged.nudgedMs = look.nowMs;
-      if (look.isStanding()) tell(facts, keeper, "SIGCONT");
+      urged.nudgedMs = seen.nowMs;
+      if (seen.isStanding()) tell(keeper, "SIGCONT");
     }
-    const last = lastStep(look, urged);
+    const last = lastStep(seen, urged);
     if (last === "give up") return "its keeper gives no proof that it is over";
     if (keeper && last === "replace") {
-      urged.replacedMs = look.nowMs;
+      urged.replacedMs = seen.nowMs;
       replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
-      tell(facts, keeper, "SIGKILL");
+      tell(keeper, "SIGKILL");
     }
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
@@ -215,7 +240,7 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { layout } = context;
   const { agent, run } = found.listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
-  const facts = readFacts(found.paths);
+  const { facts, members } = await look(context, found);
   const { done } = facts;
   const { verified, retires, forgets } = endingOf(facts, options.purge);
   // Asked again it tells what was done then, not what is found now.
@@ -237,7 +262,7 @@ async function report(context: Context, found: Located, options: StopOptions, st
     exit: { code: row.exit_code, signal: row.exit_signal },
     processes: done?.processes ?? [],
     processes_total: done?.processes_total ?? 0,
-    left: facts.stuck?.left ?? (problem ? [{ pid: row.pid ?? 0, name: "", uid: 0, why: problem }] : []),
+    left: verified ? [] : leftOf(facts, members, { pid: row.pid ?? 0, name: "", uid: 0, why: problem ?? "alive" }),
     children: done?.children ?? [],
     files: facts.cleanup?.files ?? [],
     freed_bytes: facts.cleanup?.freed_bytes ?? 0,

@@ -1,6 +1,7 @@
 /** Waiting: for the end of agents, and for what becomes of a message. Both look at the files; nobody has to tell. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import type { Message, ShowRecord } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { readFacts } from "../facts/facts.ts";
@@ -10,6 +11,7 @@ import { closeIdle, messagesOf } from "../messages/inbox.ts";
 import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import type { Context } from "../workspace/context.ts";
+import { isOurs } from "../workspace/trust.ts";
 import { show } from "./list.ts";
 import { startWaiting } from "./queue.ts";
 import { reconcile } from "./reconcile.ts";
@@ -32,16 +34,26 @@ export async function wait(context: Context, agents: readonly AgentId[], options
   let reconciled = Number.NEGATIVE_INFINITY;
   let pause = 5;
   for (;;) {
-    const ended = agents.filter((_, i) => hasEnded(readFacts(paths[i] as RunPaths)));
-    const enough = options.any ? ended.length > 0 : ended.length === agents.length;
-    if (enough || performance.now() >= deadline || options.signal?.aborted) {
+    const isEnough = (ended: readonly AgentId[]): boolean =>
+      options.any ? ended.length > 0 : ended.length === agents.length;
+    const said = agents.filter((_, i) => hasEnded(readFacts(paths[i] as RunPaths)));
+    const late = performance.now() >= deadline || options.signal?.aborted;
+    if (isEnough(said) || late) {
       const observed = await reconcile(context, { of: agents });
-      return await Promise.all((options.any && enough ? ended : agents).map((agent) => show(context, agent, observed)));
+      // Facts may say more than the kernel does.
+      const live = new Set(observed.filter(({ row }) => !isOver(row)).map(({ agent }) => agent));
+      const ended = said.filter((agent) => !live.has(agent));
+      if (isEnough(ended) || late)
+        return await Promise.all(
+          (options.any && ended.length > 0 ? ended : agents).map((agent) => show(context, agent, observed)),
+        );
     }
     if (performance.now() - reconciled > RECONCILE_MS) {
       const observed = await reconcile(context); // A keeper killed while we wait is taken over.
-      await startWaiting(context, observed);
-      await closeIdle(context, observed, streams, apart);
+      if (isOurs(context)) {
+        await startWaiting(context, observed);
+        await closeIdle(context, observed, streams, apart);
+      }
       for (const agent of agents) locate(context, agent); // A launch that was given up is not waited for.
       reconciled = performance.now();
     }

@@ -66,7 +66,8 @@ export async function mustKeepWorktree(context: Context, name: RunName): Promise
 /** After a launch that failed: no agent ever worked in it, so all of it is what we made and goes without a question. */
 export async function undoWorktree(context: Context, name: RunName): Promise<void> {
   const fact = worktreeOf(context, name);
-  const { intent, start, claim } = readFacts(context.layout.run(name.task, name.agent, name.run));
+  const { intent, start, claim, damaged } = readFacts(context.layout.run(name.task, name.agent, name.run));
+  if (damaged.length > 0) return; // What it was is not known: somebody may have worked there.
   // A keeper that is only slow may still start it.
   const neverRan = intent === undefined || claim?.by === "launcher" || start?.exec_error;
   if (fact === undefined || name.run !== 1 || !neverRan) return;

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { counts, told } from "../support/data/events.ts";
 import { unseen } from "../support/data/unseen.ts";
 import { lab } from "../support/lab.ts";
-import { type Lab, text } from "../support/workspace.ts";
+import type { Lab } from "../support/workspace.ts";
 
 const HOUR = 3_600_000;
 
@@ -58,11 +58,7 @@ it("R-002.15: what has a failed step of its cleanup stays, for a person to look 
 it("R-002.15: in a workspace of a release that did not do so it is told first, and done a round later", async () => {
   const at = lab({ prune_after: "1h" });
   const record = await over(at, 2 * HOUR);
-  const { facts } = JSON.parse(text(at.sealed(record))) as { facts: Record<string, object> };
-  mkdirSync(at.runDir(record));
-  for (const [name, fact] of Object.entries(facts))
-    writeFileSync(join(at.runDir(record), name), `${JSON.stringify(fact)}\n`);
-  rmSync(at.sealed(record));
+  at.unseal(record);
   expect(await at.workspace.up.loop().round()).toMatchObject({ trashed: 0 });
   expect(await agents(at)).toEqual([record.agent]);
   expect(told(at, "prune.announced")).toHaveLength(1);
@@ -77,6 +73,7 @@ it("R-002.15: `up --once` takes hundreds to the trash and tells it once; `prune 
   unseen(at.root, first, 150);
   await at.workspace.runs.reap();
   writeFileSync(join(at.folder, "midwatch.config.json"), '{"prune_after": "1ms"}');
+  expect((await at.cli("trust")).code).toBe(0);
   expect((await at.cli("up", "--once")).code).toBe(0);
   expect(await agents(at)).toEqual([]);
   expect(counts(at)["prune.trashed"]).toBe(1);

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CleanupFact } from "../../src/core/types.ts";
@@ -10,15 +10,6 @@ async function over(at: Lab, script = "echo done"): Promise<RunRecord> {
   const record = await at.sh(script);
   await at.workspace.runs.wait([record.agent]);
   return record;
-}
-
-/** As a release that did not seal left it: each fact a file of its own. */
-function unseal(at: Lab, record: RunRecord): void {
-  const { facts } = JSON.parse(text(at.sealed(record))) as { facts: Record<string, object> };
-  mkdirSync(at.runDir(record));
-  for (const [name, fact] of Object.entries(facts))
-    writeFileSync(join(at.runDir(record), name), `${JSON.stringify(fact)}\n`);
-  rmSync(at.sealed(record));
 }
 
 /** What `du` counts. */
@@ -90,7 +81,7 @@ describe("a run that has ended", () => {
   it("of a release that did not seal is sealed by reap and by the loop, and says the same before and after", async () => {
     const at = lab();
     const records = [await over(at), await over(at)] as const;
-    for (const record of records) unseal(at, record);
+    for (const record of records) at.unseal(record);
     const said = async (): Promise<unknown[]> =>
       (await at.workspace.runs.list({ all: true })).map(({ agent, phase, outcome, exit }) => [
         agent,
@@ -102,7 +93,7 @@ describe("a run that has ended", () => {
     await at.workspace.up.loop().round();
     for (const record of records)
       expect([existsSync(at.sealed(record)), existsSync(at.runDir(record))]).toEqual([true, false]);
-    unseal(at, records[0]);
+    at.unseal(records[0]);
     await at.workspace.runs.reap();
     expect(existsSync(at.runDir(records[0]))).toBe(false);
     expect(await said()).toEqual(before);
@@ -111,14 +102,18 @@ describe("a run that has ended", () => {
   it("whose file is damaged is that run alone: the others are listed, read and stopped, and its number is not used again", async () => {
     const at = lab();
     const [bad, good] = [await over(at), await over(at)];
-    for (const damage of ["", '{"v":1,"fac', "[]", '{"v":1,"facts":[]}', "null"]) {
+    const deep = `{"v":1,"facts":${'{"a":'.repeat(200)}1${"}".repeat(201)}}`;
+    for (const damage of ["", '{"v":1,"fac', deep, '{"v":1,"facts":{}}', "[]", '{"v":1,"facts":[]}', "null"]) {
       writeFileSync(at.sealed(bad), damage);
       const listed = await at.workspace.runs.list({ all: true });
       expect(listed.map(({ agent }) => agent).sort()).toEqual([bad.agent, good.agent].sort());
       expect(await at.workspace.runs.show(good.agent)).toMatchObject({ outcome: "completed" });
       expect(await at.workspace.runs.stop([bad.agent])).toMatchObject([{ verified: false }]);
       expect(text(at.sealed(bad))).toBe(damage);
+      const reason = expect.stringMatching(/^damaged: /);
+      expect(await at.workspace.runs.show(bad.agent)).toMatchObject({ outcome: "lost", reason });
       await at.workspace.up.loop().round();
+      at.workspace.rebuild();
     }
     expect((await at.raw(bad.agent)).toString()).toBe("done\n");
   });

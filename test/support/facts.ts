@@ -14,7 +14,10 @@ const NONE: Facts = {
   cleanup: undefined,
   adopter: undefined,
   keeperLives: false,
+  ending: false,
   damaged: [],
+  unreadable: false,
+  refuted: null,
 };
 
 export function facts(given: object): Facts {

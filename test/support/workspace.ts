@@ -5,7 +5,16 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -85,6 +94,15 @@ export class Lab {
       const facts = value === null ? others : { ...others, [name]: value };
       writeFileSync(this.sealed(record), `${JSON.stringify({ ...sealed, facts })}\n`);
     }
+  }
+
+  /** As a release that did not seal left it: each fact a file of its own. */
+  unseal(record: Pick<RunRecord, "task" | "agent" | "run">): void {
+    const { facts } = parsed(this.sealed(record)) as Sealed;
+    mkdirSync(this.runDir(record));
+    for (const [name, fact] of Object.entries(facts))
+      writeFileSync(join(this.runDir(record), name), `${JSON.stringify(fact)}\n`);
+    rmSync(this.sealed(record));
   }
 
   intent(record: Pick<RunRecord, "task" | "agent" | "run">): IntentFact {

@@ -1,0 +1,62 @@
+/**
+ * The kernel as a witness. done.json, a launcher's claim and a failed exec say that a run is over; that is believed for good only when
+ * nobody carries the run's nonce and its cgroup is empty. One search of all processes serves everybody who asks meanwhile.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { type Scanned, scanMembers } from "../process/keeper.ts";
+import type { Context, RunName } from "../workspace/context.ts";
+import type { Facts } from "./facts.ts";
+import { hasEnded } from "./observe.ts";
+
+/** `members` is null when the look itself failed: that is not nobody. */
+export interface Seen {
+  facts: Facts;
+  members: Scanned[] | null;
+}
+
+interface Asked {
+  nonce: string;
+  dir: string;
+}
+
+let batch: { root: string; asked: Asked[]; found: Promise<(Scanned[] | null)[]> } | undefined;
+
+/** The living members of a run, as they are after the call. */
+async function membersOf(root: string, one: Asked): Promise<Scanned[] | null> {
+  if (batch === undefined || batch.root !== root) {
+    const asked: Asked[] = [];
+    const found = turn().then(() => {
+      if (batch?.asked === asked) batch = undefined;
+      return scanMembers(root, asked);
+    });
+    batch = { root, asked, found };
+  }
+  const { asked, found } = batch;
+  const place = asked.push(one) - 1;
+  return (await found)[place] ?? null;
+}
+
+/**
+ * The facts, with what the kernel refutes taken away. To be asked of a run before it is settled as over. `nonce` is what the registry
+ * knows: the ones in the facts may be another's.
+ */
+export async function witnessed(
+  { layout }: Pick<Context, "layout">,
+  name: RunName,
+  facts: Facts,
+  nonce: string | undefined,
+): Promise<Seen> {
+  if (!hasEnded(facts)) return { facts, members: [] };
+  const nonces = new Set([nonce, facts.intent?.nonce, facts.claim?.nonce].filter((one) => one));
+  const { dir } = layout.run(name.task, name.agent, name.run);
+  const looks = await Promise.all([...nonces].map((one) => membersOf(layout.root, { nonce: one as string, dir })));
+  const members = looks.includes(null) ? null : looks.flatMap((found) => found ?? []);
+  return { facts: members?.length ? refuted(facts) : facts, members };
+}
+
+/** Pure: facts of a run that is said to be over, and lives. */
+export function refuted(facts: Facts): Facts {
+  const { done, claim } = facts;
+  const fact = done ? "done.json" : claim?.by === "launcher" ? "claim" : "start.json";
+  return { ...facts, done: undefined, cleanup: undefined, refuted: fact };
+}
