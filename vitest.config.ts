@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { patient } from "./test/support/patience.ts";
@@ -5,6 +6,9 @@ import { Skips } from "./test/support/skips.ts";
 
 // Tests start many processes from the sources: what V8 made of them is kept.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", ".cache", "midwatch", "compiled");
+
+// What tests trust is recorded apart from what people do; test/support/build.ts removes it.
+process.env["XDG_STATE_HOME"] = join(tmpdir(), `midwatch-state-${process.pid}`);
 
 const shared = {
   setupFiles: ["test/support/warnings.ts"],

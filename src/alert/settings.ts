@@ -5,7 +5,8 @@
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
-import { nearest } from "../core/nearest.ts";
+import { type Fields, isFields } from "../core/json.ts";
+import { didYouMean, nearest } from "../core/nearest.ts";
 import { readText } from "../disk/replace.ts";
 import { isPrivateHost } from "./address.ts";
 import { OUTCOMES, type Rule, SEVERITIES, type Severity, VERDICTS } from "./rules.ts";
@@ -57,8 +58,6 @@ const RULE_FIELDS = ["type", "severity", "verdict", "outcome", "routes"] as cons
 /** It becomes a name in files and messages. */
 const NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 const TYPE = /^(\*|[a-z][a-z0-9_.-]{0,63}\*?)$/;
-
-type Fields = Record<string, unknown>;
 
 /** On a terminal and without a word in the configuration: the bell, when an agent has ended or something went wrong. */
 export const TERMINAL_DEFAULT: Settings = {
@@ -212,18 +211,14 @@ function readRule(what: string, value: unknown, names: readonly string[]): Rule 
 }
 
 function object(what: string, value: unknown): Fields {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
-  return bad(`${what} is not an object.`, EXAMPLE);
+  return isFields(value) ? value : bad(`${what} is not an object.`, EXAMPLE);
 }
 
 function known(what: string, fields: Fields, names: readonly string[]): void {
   const unknown = Object.keys(fields).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const near = nearest(unknown, names);
-  bad(
-    `${quote(unknown)} of ${lower(what)} is not known.`,
-    near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`,
-  );
+  const hint = didYouMean(unknown, names, `There are: ${names.join(", ")}.`);
+  bad(`${quote(unknown)} of ${lower(what)} is not known.`, hint);
 }
 
 function oneOf<T extends string>(what: string, value: unknown, names: readonly T[]): T {

@@ -13,6 +13,12 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
+/** As a hint; `otherwise` where no word is near. */
+export function didYouMean(word: string, known: Iterable<string>, otherwise: string): string {
+  const near = nearest(word, known);
+  return near === undefined ? otherwise : `Did you mean ${near}?`;
+}
+
 /** Levenshtein distance with swapped neighbours counted as one edit ("--jsno"). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -1,15 +1,18 @@
 /** The demo: scripted agents in a workspace of its own, with everything that usually goes wrong. No key, no network. */
+
+import { once } from "node:events";
 import { mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentId } from "../core/ids.ts";
 import type { Report } from "../core/types.ts";
 import { removeTree } from "../disk/inside.ts";
 import { type AgentSummary, openWorkspace, type Workspace } from "../fleet/workspace.ts";
 import { openBrowser } from "../process/browser.ts";
+import { startSelf } from "../process/self.ts";
 import { PARTS, placeAgents, SETTINGS } from "./agents.ts";
-import { type Server, startServer } from "./server.ts";
 
 export interface DemoOptions {
   /** Ends by itself; else it goes on until the signal. */
@@ -198,4 +201,39 @@ async function conversation(workspace: Workspace): Promise<string[]> {
   const said: string[] = [];
   for await (const { event } of workspace.journal.events({ interaction: 1 })) said.push(event.content);
   return said;
+}
+
+interface Server {
+  link: string;
+  port: number;
+  pid: number;
+  kill(): Promise<void>;
+}
+
+const START_MS = 30_000;
+
+/** `midwatch up` as a process of its own, which the demo may kill as an accident would. Undefined when it cannot serve: the demo goes on as text. */
+async function startServer(
+  workspace: string,
+  env: NodeJS.ProcessEnv,
+  port: number,
+  signal: AbortSignal,
+): Promise<Server | undefined> {
+  const child = startSelf(["up", "--json", "--port", String(port), "--workspace", workspace], env);
+  const ended = once(child, "exit");
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  try {
+    const given = AbortSignal.any([signal, AbortSignal.timeout(START_MS)]);
+    const first = await Promise.race([once(lines, "line", { signal: given }), ended]);
+    lines.on("line", () => {}); // What it tells later has to go somewhere.
+    const { link } = JSON.parse(String(first[0])) as { link: string };
+    return { link, port: Number(new URL(link).port), pid: child.pid as number, kill };
+  } catch {
+    await kill();
+    return undefined;
+  }
 }

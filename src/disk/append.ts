@@ -3,13 +3,16 @@
  * O_APPEND write of complete lines, which the kernel does not interleave (measured: none of 6 million lines). What it does not protect
  * against is a writer that died or met a full disk in mid-line: the next append closes such a tail with a newline first.
  */
-import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
 import { makeFolders } from "./make-folders.ts";
+import { openFile, syncFolder } from "./replace.ts";
 
-const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+const GROW = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+const OPEN = GROW | constants.O_APPEND;
+const BACK = 64 << 10;
 const TRIES = 3;
 const NEWLINE = 10;
 const clock = new Int32Array(new SharedArrayBuffer(4));
@@ -29,19 +32,16 @@ export function append(path: string, records: readonly object[], options: Append
 export function appendLines(path: string, lines: Uint8Array, options: AppendOptions = {}): void {
   let rest = lines;
   for (let attempt = 1; ; attempt++) {
-    let fd: number | undefined;
     try {
-      fd = openSync(path, OPEN, 0o600);
-      assertOurs(fd, path);
-      while (rest.length > 0) rest = rest.subarray(writeWhole(fd, rest));
-      if (options.sync === true) fdatasyncSync(fd);
+      using file = openFile(path, OPEN, 0o600);
+      assertOurs(file.fd, path);
+      while (rest.length > 0) rest = rest.subarray(writeWhole(file.fd, rest));
+      if (options.sync === true) fdatasyncSync(file.fd);
       return;
     } catch (error) {
       if (attempt >= TRIES || !mayPass(error)) throw diskFault(error, path);
       if (errno(error) === "ENOENT") makeFolders(dirname(path));
       else sleep(10 * 4 ** (attempt - 1));
-    } finally {
-      if (fd !== undefined) closeSync(fd);
     }
   }
 }
@@ -91,4 +91,36 @@ function mayPass(error: unknown): boolean {
 
 function sleep(ms: number): void {
   Atomics.wait(clock, 0, 0, ms);
+}
+
+/**
+ * For a JSONL file that one process at a time lets grow, the one that holds a lock. What an earlier one left in mid-line when it was
+ * killed is cut off first: nobody has read it, because readers take whole lines only. `lines` end with a newline, and are on the disk
+ * when it returns.
+ */
+export function growLines(path: string, lines: Uint8Array): void {
+  try {
+    using file = openFile(path, GROW, 0o600);
+    const { fd } = file;
+    const { size } = fstatSync(fd);
+    const end = wholeSize(fd, size);
+    if (end < size) ftruncateSync(fd, end);
+    for (let at = 0; at < lines.length; ) at += writeSync(fd, lines, at, lines.length - at, end + at);
+    fdatasyncSync(fd);
+    if (size === 0) syncFolder(dirname(path));
+  } catch (error) {
+    throw diskFault(error, path);
+  }
+}
+
+function wholeSize(fd: number, size: number): number {
+  const part = Buffer.alloc(BACK);
+  for (let to = size; to > 0; ) {
+    const from = Math.max(0, to - BACK);
+    const n = readSync(fd, part, 0, to - from, from);
+    const at = part.subarray(0, n).lastIndexOf(NEWLINE);
+    if (at >= 0) return from + at + 1;
+    to = from;
+  }
+  return 0;
 }

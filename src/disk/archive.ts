@@ -1,10 +1,9 @@
 /** Writing an archive: whole lines in independent zstd frames of about 1 MiB, then the seek table; fsynced under a temporary name. */
-import { closeSync, constants as fs, fstatSync, fsyncSync, futimesSync, openSync, readSync } from "node:fs";
+import { constants as fs, fstatSync, fsyncSync, futimesSync, readSync } from "node:fs";
 import { zstdCompressSync } from "node:zlib";
-import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
-import { diskFault, errno } from "./fault.ts";
-import { writeAll } from "./replace.ts";
+import { diskFault, errno, unsafe } from "./fault.ts";
+import { type OpenFile, openFile, writeAll } from "./replace.ts";
 
 const FRAME = 1 << 20;
 /** Packing them takes about 30 ms. */
@@ -27,60 +26,49 @@ export interface Packed {
 
 /** Packs the file at `from` into a new file at `to`. `each` sees every frame's bytes before they are packed. */
 export function* packFile(from: string, to: string, each: (bytes: Buffer) => void): Steps<Packed> {
-  const input = openPlain(from);
-  let output: number | undefined;
+  using input = openPlain(from);
   try {
-    output = openNew(to);
+    using output = openNew(to);
     const sizes: [packed: number, bytes: number][] = [];
     let at = 0;
-    for (const bytes of frames(input)) {
+    for (const bytes of frames(input.fd)) {
       each(bytes);
       const packed = zstdCompressSync(bytes, OPTIONS);
-      writeAll(output, packed);
+      writeAll(output.fd, packed);
       sizes.push([packed.length, bytes.length]);
       at += bytes.length;
       if (sizes.length % STEP_FRAMES === 0) yield at;
     }
-    writeAll(output, seekTable(sizes));
-    fsyncSync(output);
-    const { atimeMs, mtimeMs } = fstatSync(input);
-    futimesSync(output, atimeMs / 1000, mtimeMs / 1000); // When the agent last printed stays known.
+    writeAll(output.fd, seekTable(sizes));
+    fsyncSync(output.fd);
+    const { atimeMs, mtimeMs } = fstatSync(input.fd);
+    futimesSync(output.fd, atimeMs / 1000, mtimeMs / 1000); // When the agent last printed stays known.
     const sum = (i: 0 | 1): number => sizes.reduce((total, pair) => total + pair[i], 0);
     return { bytes: sum(1), packed: sum(0), frames: sizes.length };
   } catch (error) {
     throw diskFault(error, to);
-  } finally {
-    closeSync(input);
-    if (output !== undefined) closeSync(output);
   }
 }
 
 /** No link, and nothing that could be read for ever. */
-function openPlain(path: string): number {
-  let fd: number | undefined;
+function openPlain(path: string): OpenFile {
+  let file: OpenFile;
   try {
-    fd = openSync(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
-    if (fstatSync(fd).isFile()) return fd;
+    file = openFile(path, fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
+    if (fstatSync(file.fd).isFile()) return file;
   } catch (error) {
     throw diskFault(error, path);
   }
-  closeSync(fd);
+  file[Symbol.dispose]();
   throw unsafe(path, "is not a plain file");
 }
 
-function openNew(path: string): number {
+function openNew(path: string): OpenFile {
   try {
-    return openSync(path, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
+    return openFile(path, fs.O_WRONLY | fs.O_CREAT | fs.O_EXCL | fs.O_NOFOLLOW, 0o600);
   } catch (error) {
     throw errno(error) === "EEXIST" ? unsafe(path, "is made again by somebody while it is written") : error;
   }
-}
-
-function unsafe(path: string, why: string): MidwatchError {
-  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
-    hint: "midwatch touches only real files and folders inside its workspace.",
-    data: { path },
-  });
 }
 
 /** Writes the frames of an archive to a new file, synced. */
@@ -91,22 +79,19 @@ export function* unpackFrames(
   each: (bytes: Buffer) => void,
   mtimeMs: number | undefined,
 ): Steps<void> {
-  let output: number | undefined;
   try {
-    output = openNew(to);
+    using output = openNew(to);
     for (let i = 0, at = 0; i < count; i++) {
       const bytes = frame(i);
       each(bytes);
-      writeAll(output, bytes);
+      writeAll(output.fd, bytes);
       at += bytes.length;
       if ((i + 1) % STEP_FRAMES === 0) yield at;
     }
-    if (mtimeMs !== undefined) futimesSync(output, mtimeMs / 1000, mtimeMs / 1000);
-    fsyncSync(output);
+    if (mtimeMs !== undefined) futimesSync(output.fd, mtimeMs / 1000, mtimeMs / 1000);
+    fsyncSync(output.fd);
   } catch (error) {
     throw diskFault(error, to);
-  } finally {
-    if (output !== undefined) closeSync(output);
   }
 }
 

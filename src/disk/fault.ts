@@ -61,6 +61,25 @@ export function diskFault(error: unknown, path: string): unknown {
   }
 }
 
+/** What is done to a path would end up elsewhere. */
+export function unsafe(path: string, why: string): MidwatchError {
+  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
+    hint: "midwatch touches only real files and folders inside its workspace.",
+    data: { path },
+  });
+}
+
+/** False when it fails with one of these codes; any other fault is thrown in our words. */
+export function attempt(codes: readonly string[], path: string, act: () => void): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (codes.includes(errno(error) ?? "")) return false;
+    throw diskFault(error, path);
+  }
+}
+
 /** SQLite says only that it could not open a file. Two: the database and its -wal. */
 export function assertDescriptors(): void {
   const open: number[] = [];

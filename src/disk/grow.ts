@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { diskFault, errno } from "./fault.ts";
-import { keepAside, syncFolder } from "./replace.ts";
+import { keepAside, openFile, syncFolder } from "./replace.ts";
 
 const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
 const FLUSH_CHARS = 1 << 20;
@@ -18,7 +18,7 @@ export interface Extent {
   sha256: string;
 }
 
-export class Growing {
+export class Growing implements Disposable {
   readonly #path: string;
   readonly #fd: number;
   #bytes: number;
@@ -68,44 +68,38 @@ export class Growing {
   close(): void {
     closeSync(this.#fd);
   }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
 }
 
 /** `longer`: all that is expected is there, and something behind it. */
 export function compareExtent(path: string, expected: Extent): "same" | "longer" | "different" {
-  let fd: number;
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    using file = openFile(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { size } = fstatSync(file.fd);
+    if (size < expected.bytes || tailHash(file.fd, expected.bytes) !== expected.sha256) return "different";
+    return size === expected.bytes ? "same" : "longer";
   } catch (error) {
     if (errno(error) === "ENOENT" || errno(error) === "ELOOP") return "different";
     throw diskFault(error, path);
-  }
-  try {
-    const { size } = fstatSync(fd);
-    if (size < expected.bytes || tailHash(fd, expected.bytes) !== expected.sha256) return "different";
-    return size === expected.bytes ? "same" : "longer";
-  } finally {
-    closeSync(fd);
   }
 }
 
 /** The file loses what is behind its first `bytes` bytes; as it was, it stays as `aside`. */
 export function cutKeeping(path: string, bytes: number, aside: string): void {
-  const source = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  using source = openFile(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const temporary = `${path}.new`;
-  const copy = new Growing(temporary, 0);
-  try {
-    const part = Buffer.alloc(FLUSH_CHARS);
-    for (let at = 0; at < bytes; ) {
-      const n = readSync(source, part, 0, Math.min(part.length, bytes - at), at);
-      if (n === 0) break;
-      copy.writeBytes(part.subarray(0, n));
-      at += n;
-    }
-    copy.sync();
-  } finally {
-    copy.close();
-    closeSync(source);
+  using copy = new Growing(temporary, 0);
+  const part = Buffer.alloc(FLUSH_CHARS);
+  for (let at = 0; at < bytes; ) {
+    const n = readSync(source.fd, part, 0, Math.min(part.length, bytes - at), at);
+    if (n === 0) break;
+    copy.writeBytes(part.subarray(0, n));
+    at += n;
   }
+  copy.sync();
   place(temporary, path, aside);
 }
 

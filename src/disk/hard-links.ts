@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { linkSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { diskFault, errno, noHardLinks } from "./fault.ts";
+import { attempt, diskFault, noHardLinks } from "./fault.ts";
 
 /** Tries it for real; throws NO_HARD_LINKS. Some file systems take the call and copy, others replace: both are found here. */
 export function assertHardLinks(folder: string, link: (from: string, to: string) => void = linkSync): void {
@@ -16,21 +16,12 @@ export function assertHardLinks(folder: string, link: (from: string, to: string)
   try {
     link(name, second);
     if (statSync(name).ino !== statSync(second).ino) throw noHardLinks(folder, "a link is a copy there");
-    if (!refuses(() => link(name, second))) throw noHardLinks(folder, "a link replaces another file there");
+    if (attempt(["EEXIST"], folder, () => link(name, second)))
+      throw noHardLinks(folder, "a link replaces another file there");
   } catch (error) {
     throw diskFault(error, folder);
   } finally {
     for (const made of [name, second]) remove(made);
-  }
-}
-
-function refuses(act: () => void): boolean {
-  try {
-    act();
-    return false;
-  } catch (error) {
-    if (errno(error) === "EEXIST") return true;
-    throw error;
   }
 }
 

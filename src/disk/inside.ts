@@ -6,7 +6,6 @@
  * O_NOFOLLOW and the next step goes through that descriptor (`/proc/self/fd/N/name`), so the check is the use.
  */
 import {
-  closeSync,
   constants,
   existsSync,
   fstatSync,
@@ -14,7 +13,6 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmdirSync,
@@ -24,8 +22,9 @@ import {
 import { isAbsolute, join, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import type { Steps } from "../core/progress.ts";
-import { diskFault, errno } from "./fault.ts";
-import { syncOpen } from "./replace.ts";
+import { attempt, diskFault, errno, unsafe } from "./fault.ts";
+import { assertMayWrite } from "./guard/only-read.ts";
+import { type OpenFile, openFile, syncOpen } from "./replace.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Each level holds a descriptor; no tree of ours is deeper than a few. */
@@ -37,9 +36,14 @@ const CHANGED = ["ENOTEMPTY", "ENOTDIR", "EISDIR"];
 const ANCHORED = existsSync("/proc/self/fd");
 
 /** An open folder; `at(name)` is a path to an entry that cannot be led elsewhere. */
-interface Folder {
-  fd: number;
+interface Folder extends OpenFile {
   at(name: string): string;
+}
+
+/** With the name of one entry in it, and the path to that. */
+interface Parent extends Folder {
+  name: string;
+  safe: string;
 }
 
 /**
@@ -47,34 +51,30 @@ interface Folder {
  * without a link, while `act` works. With `make` the folders on the way are made. Errors name the path that was asked for.
  */
 export function anchored<T>(root: string, path: string, act: (path: string) => T, make = false): T {
-  const { fd, safe } = anchor(root, path, make);
+  using folder = parentOf(root, path, make);
   try {
-    return act(safe);
+    return act(folder.safe);
   } catch (error) {
-    throw asAsked(error, safe, path);
-  } finally {
-    closeSync(fd);
+    throw asAsked(error, folder.safe, path);
   }
 }
 
 /** The same for work in steps: the folder stays open until the last one. */
 export function* anchoredSteps<T>(root: string, path: string, act: (path: string) => Steps<T>, make = false): Steps<T> {
-  const { fd, safe } = anchor(root, path, make);
+  using folder = parentOf(root, path, make);
   try {
-    return yield* act(safe);
+    return yield* act(folder.safe);
   } catch (error) {
-    throw asAsked(error, safe, path);
-  } finally {
-    closeSync(fd);
+    throw asAsked(error, folder.safe, path);
   }
 }
 
-function anchor(root: string, path: string, make: boolean): { fd: number; safe: string } {
+function parentOf(root: string, path: string, make: boolean): Parent {
   const names = split(root, path);
   const name = names.pop();
   if (name === undefined) throw unsafe(path, "is the workspace itself");
   const folder = walk(root, names, make);
-  return { fd: folder.fd, safe: folder.at(name) };
+  return { ...folder, name, safe: folder.at(name) };
 }
 
 function asAsked(error: unknown, safe: string, path: string): unknown {
@@ -103,28 +103,27 @@ export function assertInside(root: string, path: string): void {
 
 /** Makes a folder and those above it up to the root, each 0700. */
 export function makeFolder(root: string, path: string): void {
-  closeSync(walk(root, split(root, path), true).fd);
+  assertMayWrite(root);
+  walk(root, split(root, path), true)[Symbol.dispose]();
 }
 
 /** The names in a folder; none when it is not there. */
 export function namesIn(root: string, path: string): string[] {
-  let folder: Folder | undefined;
   try {
-    folder = walk(root, split(root, path), false);
+    using folder = walk(root, split(root, path), false);
     return readdirSync(folder.at("."));
   } catch (error) {
     if (errno(error) === "ENOENT") return [];
     throw diskFault(error, path);
-  } finally {
-    if (folder !== undefined) closeSync(folder.fd);
   }
 }
 
 /** Removes one file, or a link itself. False when there was none. */
 export function removeFile(root: string, path: string): boolean {
-  return inParent(root, path, (folder, name) => {
+  assertMayWrite(root);
+  return inParent(root, path, ({ safe }) => {
     try {
-      unlinkSync(folder.at(name));
+      unlinkSync(safe);
     } catch (error) {
       if (errno(error) === "EISDIR") throw unsafe(path, "is a folder");
       throw error;
@@ -140,48 +139,34 @@ export type Move = "moved" | "exists" | "missing";
  * names of the same file, and the next call finishes the work.
  */
 export function linkMove(root: string, from: string, to: string): Move {
-  const target = split(root, to);
-  const targetName = target.pop() ?? "";
-  const folder = walk(root, target, true);
-  try {
-    const moved = inParent(root, from, (source, sourceName): Move => {
-      const before = lstatSync(source.at(sourceName));
-      if (!before.isFile()) throw unsafe(from, "is not a plain file");
-      const linked = linkOnce(source.at(sourceName), folder.at(targetName), to);
-      const after = lstatSync(folder.at(targetName));
-      if (after.ino !== before.ino || after.dev !== before.dev) {
-        if (!linked) return "exists";
-        unlinkSync(folder.at(targetName));
-        throw unsafe(from, "was swapped while it was being moved");
-      }
-      // The new name must be on the disk before the old one goes; a removal that a power cut undoes does no harm.
-      fsyncSync(folder.fd);
-      unlinkSync(source.at(sourceName));
-      return "moved";
-    });
-    return moved === false ? "missing" : moved;
-  } finally {
-    closeSync(folder.fd);
-  }
-}
-
-function linkOnce(from: string, to: string, shown: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (errno(error) === "EEXIST") return false;
-    throw diskFault(error, shown);
-  }
+  assertMayWrite(root);
+  using target = parentOf(root, to, true);
+  const moved = inParent(root, from, (source): Move => {
+    const before = lstatSync(source.safe);
+    if (!before.isFile()) throw unsafe(from, "is not a plain file");
+    const linked = attempt(["EEXIST"], to, () => linkSync(source.safe, target.safe));
+    const after = lstatSync(target.safe);
+    if (after.ino !== before.ino || after.dev !== before.dev) {
+      if (!linked) return "exists";
+      unlinkSync(target.safe);
+      throw unsafe(from, "was swapped while it was being moved");
+    }
+    // The new name must be on the disk before the old one goes; a removal that a power cut undoes does no harm.
+    fsyncSync(target.fd);
+    unlinkSync(source.safe);
+    return "moved";
+  });
+  return moved === false ? "missing" : moved;
 }
 
 /** Removes a folder with everything in it; links are removed, not followed. False when there was none. */
 export function removeTree(root: string, path: string): boolean {
-  return inParent(root, path, (parent, name) => {
+  assertMayWrite(root);
+  return inParent(root, path, (parent) => {
     const device = fstatSync(parent.fd).dev;
     for (let round = 1; ; round++) {
       try {
-        emptyAndRemove(parent, name, device, 0);
+        emptyAndRemove(parent, parent.name, device, 0);
         return true;
       } catch (error) {
         if (!CHANGED.includes(errno(error) ?? "")) throw error;
@@ -196,72 +181,55 @@ export function removeTree(root: string, path: string): boolean {
  * on either side. Returns its content; undefined when nothing was copied.
  */
 export function copyFile(fromRoot: string, toRoot: string, path: string): Buffer | undefined {
-  const read = inParent(fromRoot, path, (folder, name) => {
-    const fd = openSync(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(fd);
-      if (!stats.isFile()) throw unsafe(join(fromRoot, path), "is not a plain file");
-      return { bytes: readFileSync(fd), mode: stats.mode & 0o777 };
-    } finally {
-      closeSync(fd);
-    }
+  const read = inParent(fromRoot, path, ({ safe }) => {
+    using file = openFile(safe, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stats = fstatSync(file.fd);
+    if (!stats.isFile()) throw unsafe(join(fromRoot, path), "is not a plain file");
+    return { bytes: readFileSync(file.fd), mode: stats.mode & 0o777 };
   });
   if (read === false) return undefined;
-  const names = split(toRoot, path);
-  const name = names.pop() ?? "";
-  const folder = walk(toRoot, names, true);
+  using folder = parentOf(toRoot, path, true);
   try {
-    writeFileSync(folder.at(name), read.bytes, { flag: "wx", mode: read.mode });
+    writeFileSync(folder.safe, read.bytes, { flag: "wx", mode: read.mode });
     return read.bytes;
   } catch (error) {
     if (errno(error) === "EEXIST") return undefined;
     throw diskFault(error, join(toRoot, path));
-  } finally {
-    closeSync(folder.fd);
   }
 }
 
 function emptyAndRemove(parent: Folder, name: string, device: number, depth: number): void {
   if (depth > DEPTH_MAX) throw unsafe(name, `is nested more than ${DEPTH_MAX} folders deep`);
-  let folder: Folder;
+  let opened: Folder;
   try {
-    folder = open(parent.at(name));
+    opened = open(parent.at(name));
   } catch (error) {
     // Not a folder (ENOTDIR), a link (ELOOP), or swapped since it was listed: the name itself goes, never its target.
     if (errno(error) !== "ENOTDIR" && errno(error) !== "ELOOP") throw error;
     unlinkSync(parent.at(name));
     return;
   }
-  try {
-    if (fstatSync(folder.fd).dev !== device) throw unsafe(name, "is another file system mounted inside the workspace");
-    for (const entry of readdirSync(folder.at("."), { withFileTypes: true })) {
-      try {
-        if (entry.isDirectory()) emptyAndRemove(folder, entry.name, device, depth + 1);
-        else unlinkSync(folder.at(entry.name));
-      } catch (error) {
-        if (errno(error) !== "ENOENT") throw error;
-      }
+  using folder = opened;
+  if (fstatSync(folder.fd).dev !== device) throw unsafe(name, "is another file system mounted inside the workspace");
+  for (const entry of readdirSync(folder.at("."), { withFileTypes: true })) {
+    try {
+      if (entry.isDirectory()) emptyAndRemove(folder, entry.name, device, depth + 1);
+      else unlinkSync(folder.at(entry.name));
+    } catch (error) {
+      if (errno(error) !== "ENOENT") throw error;
     }
-  } finally {
-    closeSync(folder.fd);
   }
   rmdirSync(parent.at(name));
 }
 
 /** Runs `act` on the open parent folder of `path`; false when the path does not exist. */
-function inParent<T>(root: string, path: string, act: (folder: Folder, name: string) => T): T | false {
-  const names = split(root, path);
-  const name = names.pop();
-  if (name === undefined) throw unsafe(path, "is the workspace itself");
-  let folder: Folder | undefined;
+function inParent<T>(root: string, path: string, act: (folder: Parent) => T): T | false {
   try {
-    folder = walk(root, names, false);
-    return act(folder, name);
+    using folder = parentOf(root, path, false);
+    return act(folder);
   } catch (error) {
     if (errno(error) === "ENOENT") return false;
     throw diskFault(error, path);
-  } finally {
-    if (folder !== undefined) closeSync(folder.fd);
   }
 }
 
@@ -269,21 +237,17 @@ function inParent<T>(root: string, path: string, act: (folder: Folder, name: str
 function walk(root: string, names: readonly string[], make: boolean): Folder {
   let folder = step(() => open(root), root);
   for (const [i, name] of names.entries()) {
-    const above = folder;
-    try {
-      const path = join(root, ...names.slice(0, i + 1));
-      if (make && makeOne(above.at(name), path)) syncOpen(above.fd, path); // Else a power cut takes it, with all that was synced in it.
-      folder = step(() => open(above.at(name)), path, make);
-    } finally {
-      closeSync(above.fd);
-    }
+    using above = folder;
+    const path = join(root, ...names.slice(0, i + 1));
+    if (make && makeOne(above.at(name), path)) syncOpen(above.fd, path); // Else a power cut takes it, with all that was synced in it.
+    folder = step(() => open(above.at(name)), path, make);
   }
   return folder;
 }
 
 function open(path: string): Folder {
-  const fd = openSync(path, FOLDER);
-  return { fd, at: (name) => (ANCHORED ? `/proc/self/fd/${fd}/${name}` : join(path, name)) };
+  const file = openFile(path, FOLDER);
+  return { ...file, at: (name) => (ANCHORED ? `/proc/self/fd/${file.fd}/${name}` : join(path, name)) };
 }
 
 /** O_DIRECTORY|O_NOFOLLOW answers ENOTDIR for a link, which says too little. */
@@ -316,11 +280,4 @@ function split(root: string, path: string): string[] {
   const names = inside === "" ? [] : inside.split(sep);
   if (isAbsolute(inside) || names.includes("..") || path.includes("\0")) throw unsafe(path, `is outside ${root}`);
   return names;
-}
-
-function unsafe(path: string, why: string): MidwatchError {
-  return new MidwatchError("UNSAFE_PATH", `${path} ${why}.`, {
-    hint: "midwatch touches only real files and folders inside its workspace.",
-    data: { path },
-  });
 }

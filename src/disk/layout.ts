@@ -11,6 +11,8 @@ export const SECRETS = "secrets.json";
 
 export interface Layout {
   root: string;
+  /** Which workspace this is; the state folder of its user knows the id. */
+  workspaceFact: string;
   registry: string;
   events: string;
   eventsError: string;
@@ -139,6 +141,7 @@ export function layout(root: string): Layout {
   const taskDir = (task: TaskId): string => `${root}/${task}`;
   return {
     root,
+    workspaceFact: join(root, "workspace.json"),
     registry: join(root, "midwatch.db"),
     events: join(root, "events.log"),
     eventsError: join(root, "events.error.log"),

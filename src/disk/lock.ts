@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { MidwatchError } from "../core/errors.ts";
-import { assertDescriptors, diskFault, errno } from "./fault.ts";
+import { assertDescriptors, attempt, diskFault } from "./fault.ts";
 import { anchored, makeFolder, removeFile } from "./inside.ts";
 import type { Layout } from "./layout.ts";
 import { lockHolder } from "./lock-holder.ts";
@@ -20,7 +20,7 @@ const CANTOPEN = 14;
 /** What is done under a lock of `locks/` takes milliseconds; packing a large log takes longer. */
 const WAIT_MS = 20_000;
 
-export interface Lock {
+export interface Lock extends Disposable {
   release(): void;
 }
 
@@ -55,11 +55,7 @@ export async function alone<T>(
 
 /** Not synced: after a power cut there is no holder. */
 function makeEmpty(path: string): void {
-  try {
-    closeSync(openSync(path, CREATE, 0o600));
-  } catch (error) {
-    if (errno(error) !== "EEXIST") throw diskFault(error, path);
-  }
+  attempt(["EEXIST"], path, () => closeSync(openSync(path, CREATE, 0o600)));
 }
 
 /** A holder of `alone` removes its file: one that has lost its name keeps nobody out, and the next is tried. */
@@ -69,7 +65,7 @@ async function take(path: string, waitMs: number, make: () => void): Promise<Loc
     const opened = open(path, make);
     try {
       if (opened !== undefined && (await isOurs(opened.db, deadline)) && opened.file === fileAt(path))
-        return { release: () => opened.db.close() };
+        return { release: () => opened.db.close(), [Symbol.dispose]: () => opened.db.close() };
     } catch (error) {
       if (opened?.file === fileAt(path)) {
         opened?.db.close();

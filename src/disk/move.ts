@@ -1,7 +1,7 @@
 /** Moving files and folders within a workspace, as they are. Nothing that exists is ever replaced, and no link is followed. */
 import { linkSync, lstatSync, renameSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { diskFault, errno } from "./fault.ts";
+import { attempt, diskFault, errno } from "./fault.ts";
 import { anchored, namesIn } from "./inside.ts";
 
 /** Where both sides are folders they become one. Returns the paths that had to stay because their new name is taken. */
@@ -11,7 +11,7 @@ export function moveTree(root: string, from: string, to: string): string[] {
   const names = foldersOnBothSides(root, from, to);
   if (names === undefined) return [from];
   const left = names.flatMap((name) => moveTree(root, join(from, name), join(to, name)));
-  if (left.length === 0) removeEmpty(root, from);
+  if (left.length === 0) attempt(["ENOENT", "ENOTEMPTY"], from, () => anchored(root, from, rmdirSync));
   return left;
 }
 
@@ -31,17 +31,13 @@ function moveOne(root: string, from: string, to: string): "moved" | "exists" | "
 /** False when the name is taken. A file goes by link, which never replaces; a folder by rename, which replaces an empty one at most. */
 function place(file: Stats, source: string, target: string): boolean {
   if (stat(target) !== undefined) return false;
-  try {
+  return attempt(["EEXIST", "ENOTEMPTY"], source, () => {
     if (!file.isFile()) renameSync(source, target);
     else {
       linkSync(source, target);
       unlinkSync(source);
     }
-    return true;
-  } catch (error) {
-    if (["EEXIST", "ENOTEMPTY"].includes(errno(error) ?? "")) return false;
-    throw error;
-  }
+  });
 }
 
 function foldersOnBothSides(root: string, from: string, to: string): string[] | undefined {
@@ -50,19 +46,6 @@ function foldersOnBothSides(root: string, from: string, to: string): string[] | 
   return namesIn(root, from);
 }
 
-function removeEmpty(root: string, path: string): void {
-  try {
-    anchored(root, path, rmdirSync);
-  } catch (error) {
-    if (!["ENOENT", "ENOTEMPTY"].includes(errno(error) ?? "")) throw diskFault(error, path);
-  }
-}
-
 function stat(path: string): Stats | undefined {
-  try {
-    return lstatSync(path);
-  } catch (error) {
-    if (errno(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  return lstatSync(path, { throwIfNoEntry: false });
 }

@@ -19,7 +19,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { throwIfExhausted } from "../core/errors.ts";
 import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
-import { diskFault, errno } from "./fault.ts";
+import { attempt, diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -49,12 +49,7 @@ export function replaceKeeping(path: string, data: string | Uint8Array, aside: s
 /** One more name for a file that is about to be replaced; in the place of an older one. */
 export function keepAside(path: string, aside: string): void {
   const temporary = `${aside}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    linkSync(path, temporary);
-  } catch (error) {
-    if (errno(error) === "ENOENT") return;
-    throw diskFault(error, path);
-  }
+  if (!attempt(["ENOENT"], path, () => linkSync(path, temporary))) return;
   renameSync(temporary, aside);
   remove(temporary); // Renaming does nothing when both are names of the same file already.
 }
@@ -64,17 +59,14 @@ export function keepAside(path: string, aside: string): void {
  * finished temporary file), so a crash in between leaves no empty claim behind.
  */
 export function createExclusive(path: string, data: string | Uint8Array): boolean {
-  try {
+  const made = attempt(["EEXIST"], path, () =>
     put(path, data, true, (temporary, target) => {
       linkSync(temporary, target);
       unlinkSync(temporary);
-    });
-  } catch (error) {
-    if (errno(error) === "EEXIST") return false;
-    throw error;
-  }
-  syncFolder(dirname(path));
-  return true;
+    }),
+  );
+  if (made) syncFolder(dirname(path));
+  return made;
 }
 
 export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; reason: string | undefined };
@@ -108,14 +100,20 @@ export function writeAll(fd: number, data: Uint8Array): void {
   while (offset < data.length) offset += writeSync(fd, data, offset, data.length - offset);
 }
 
+export interface OpenFile extends Disposable {
+  fd: number;
+}
+
+/** Closed when the block ends that uses it. */
+export function openFile(path: string, flags: number, mode?: number): OpenFile {
+  const fd = openSync(path, flags, mode);
+  return { fd, [Symbol.dispose]: () => closeSync(fd) };
+}
+
 /** Makes names that were created, renamed or removed in a folder survive a power cut. */
 export function syncFolder(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    syncOpen(fd, path);
-  } finally {
-    closeSync(fd);
-  }
+  using folder = openFile(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  syncOpen(folder.fd, path);
 }
 
 /** As `syncFolder`, for a folder that is open. */

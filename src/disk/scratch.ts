@@ -1,4 +1,5 @@
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { diskFault } from "./fault.ts";
@@ -33,12 +34,7 @@ export async function scratchFile(data: AsyncIterable<Uint8Array>, name: string)
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   const path = join(folder, name);
   try {
-    const fd = openSync(path, "wx", 0o600);
-    try {
-      for await (const part of data) for (let at = 0; at < part.length; ) at += writeSync(fd, part, at);
-    } finally {
-      closeSync(fd);
-    }
+    await writeFile(path, data, { flag: "wx", mode: 0o600 });
   } catch (error) {
     remove();
     throw diskFault(error, path);

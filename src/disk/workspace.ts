@@ -27,17 +27,18 @@ export function findWorkspace(query: WorkspaceQuery): string {
   });
 }
 
-/** As findWorkspace, but makes the workspace (below `cwd`, or at the place named) when there is none. */
-export function findOrMakeWorkspace(query: WorkspaceQuery): string {
+/** As findWorkspace, but makes the workspace (below `cwd`, or at the place named) when there is none. `check` as in `makeWorkspace`. */
+export function findOrMakeWorkspace(query: WorkspaceQuery, check: (root: string) => void = () => undefined): string {
   const named = query.explicit ?? nonEmpty(query.env["MIDWATCH_WORKSPACE"]);
   const wanted = named === undefined ? undefined : resolve(query.cwd, named);
   const found = wanted === undefined ? nearestUpward(query.cwd) : existing(wanted);
-  return makeWorkspace(found ?? wanted ?? join(query.cwd, WORKSPACE_NAME));
+  return makeWorkspace(found ?? wanted ?? join(query.cwd, WORKSPACE_NAME), check);
 }
 
-/** Makes what is missing of a workspace and proves that it can be written. Returns its real path. */
-export function makeWorkspace(path: string): string {
+/** Makes what is missing of a workspace and proves that it can be written. Returns its real path. One that is there is checked first. */
+export function makeWorkspace(path: string, check: (root: string) => void = () => undefined): string {
   refuseForeignFolder(path);
+  if (kind(path) === "folder") check(real(path));
   makeFolders(path);
   const root = real(path);
   makeFolder(root, "active");

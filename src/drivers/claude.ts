@@ -3,7 +3,7 @@
  * so before the end tokens are an estimate from below; the `result` line has the true figures, sub-agents included.
  */
 import { join } from "node:path";
-import type { DeferredCall, Tokens } from "../core/types.ts";
+import type { DeferredCall } from "../core/types.ts";
 import { claudeUsage, type UsageMeter } from "./claude-usage.ts";
 import type {
   Activity,
@@ -183,23 +183,20 @@ function assistant(line: Fields, result: StreamResult, meter: UsageMeter, atMs: 
   const error = textOf(line["error"]);
   if (error !== null) {
     const text = contentText(body["content"]) || error;
-    return [trouble({ ...troubleWords(error, text), otherwise: "api_error", fatal: true, atMs })];
+    return [trouble({ text, status: STATUSES[error] ?? null, otherwise: "api_error", fatal: true, atMs })];
   }
   result.finished = null;
   const activities = blocks.map(block);
   for (const { type, name } of blocks) if (type === "tool_use" && SPAWNS.has(name)) result.subagents++;
   const usage = meter.message(body, textOf(line["request_id"]));
   if (usage.fresh && line["parent_tool_use_id"] == null) result.turns++;
-  if (usage.tokens !== null) activities.push(usageActivity(usage.tokens, meter.costUsd(), textOf(body["model"])));
+  const model = textOf(body["model"]);
+  if (usage.tokens !== null) activities.push({ kind: "usage", tokens: usage.tokens, cost_usd: meter.costUsd(), model });
   return activities;
 }
 
 /** The short error word tells the kind when the text for people does not. */
-function troubleWords(error: string, text: string): { text: string; status: number | null } {
-  const status =
-    error === "authentication_failed" ? 401 : error === "billing_error" ? 402 : error === "rate_limit" ? 429 : null;
-  return { text, status };
-}
+const STATUSES: Readonly<Record<string, number>> = { authentication_failed: 401, billing_error: 402, rate_limit: 429 };
 
 function block(fields: Fields): Activity {
   switch (fields["type"]) {
@@ -253,7 +250,7 @@ function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: num
   const text = textOf(line["result"]);
   const tokens = meter.result(line);
   result.session_use = meter.session() ?? result.session_use;
-  const activities: Activity[] = [usageActivity(tokens, meter.costUsd(), meter.model())];
+  const activities: Activity[] = [{ kind: "usage", tokens, cost_usd: meter.costUsd(), model: meter.model() }];
   const said =
     text ??
     (listOf(line["errors"])
@@ -284,8 +281,4 @@ function waitsForPerson({ tool }: DeferredCall, text: string | null): Activity[]
     { kind: "finished", ok: false, why, text },
     { kind: "permission", tool, denied: false },
   ];
-}
-
-function usageActivity(tokens: Tokens, cost_usd: number | null, model: string | null): Activity {
-  return { kind: "usage", tokens, cost_usd, model };
 }

@@ -216,14 +216,11 @@ function turnCompleted(
     cache_write: countOf(usage["cache_write_input_tokens"]),
   };
   result.session_use = { tokens: total, cost_usd: null };
-  const tokens = before === null ? total : ownTokens(total, before.tokens);
+  // A total below what was there before cannot include it: then it is this run's alone.
+  const includes = before !== null && sizeOf(total) >= sizeOf(before.tokens);
+  const tokens = includes ? subtractTokens(total, before.tokens) : total;
   return [
     { kind: "usage", tokens, cost_usd: null, model: null },
     { kind: "finished", ok: true, why: null, text: answer },
   ];
-}
-
-/** A total below what was there before cannot include it: then it is this run's alone. */
-function ownTokens(total: Tokens, before: Tokens): Tokens {
-  return sizeOf(total) < sizeOf(before) ? total : subtractTokens(total, before);
 }

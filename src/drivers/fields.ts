@@ -1,12 +1,10 @@
 /** Looking into parsed JSON of which nothing is known: a wrong type reads as absent, and nothing throws. */
 
-export type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, isFields } from "../core/json.ts";
+
+export { type Fields, isFields };
 
 const NONE: Fields = {};
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 export function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : NONE;

@@ -2,6 +2,7 @@
  * Gemini CLI with stream-json; a legacy driver. Its exit code is an HTTP status cut to eight bits, it exits 0 after a signal and
  * after a broken stream: only its `result` line counts. Retries are seen on stderr alone.
  */
+import { parseJson } from "../core/json.ts";
 import type { Tokens } from "../core/types.ts";
 import type { Activity, Driver, Launch, LaunchRequest, Permission, StreamReader, TroubleActivity } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, textOf } from "./fields.ts";
@@ -156,12 +157,8 @@ function finish(line: Fields, answer: string, atMs: number | null): Activity[] {
 function innerMessage(text: string): string {
   const quoted = /"message":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
   const status = statusIn(text);
-  try {
-    const inner = quoted === undefined ? null : textOf(JSON.parse(quoted));
-    return inner === null ? text : `API error${status === null ? "" : ` ${status}`}: ${inner}`;
-  } catch {
-    return text;
-  }
+  const inner = textOf(parseJson(quoted ?? ""));
+  return inner === null ? text : `API error${status === null ? "" : ` ${status}`}: ${inner}`;
 }
 
 function statsTokens(stats: Fields): Tokens {

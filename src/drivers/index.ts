@@ -11,7 +11,6 @@ import { opencode } from "./opencode.ts";
 
 export type * from "./driver.ts";
 export { moduleDriver } from "./module.ts";
-export { readVersion } from "./version.ts";
 
 export const DRIVERS: readonly Driver[] = [claude, codex, gemini, opencode, command];
 
@@ -24,4 +23,21 @@ export function driverNamed(name: string): Driver {
     hint:
       near === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${near}? There are ${names.join(", ")}.`,
   });
+}
+
+interface VersionReport {
+  /** Null when the text holds none. */
+  version: string | null;
+  /** Whether midwatch was tried with it. An unknown version is a warning, not an error. */
+  known: boolean;
+}
+
+const VERSION = /(?<![\d.])v?(\d+\.\d+(?:\.\d+)?(?:-[0-9A-Za-z.]+)?)/;
+
+/** What a CLI's `--version` says, for `doctor`: each prints its number in its own words. */
+export function readVersion(driver: Pick<Driver, "knownVersions">, output: string): VersionReport {
+  const version = VERSION.exec(output)?.[1] ?? null;
+  const known =
+    version !== null && driver.knownVersions.some((prefix) => version === prefix || version.startsWith(`${prefix}.`));
+  return { version, known };
 }

@@ -3,6 +3,7 @@
  * A tool shows when it is done, with its result; tokens and cost come with each step and are added up.
  */
 import { MidwatchError } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
 import type { Tokens } from "../core/types.ts";
 import type { Activity, Driver, Launch, LaunchRequest, McpServer, Permission, StreamReader } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, isFields, numberOf, textOf } from "./fields.ts";
@@ -110,12 +111,8 @@ function config(
 }
 
 function parseConfig(text: string): Fields {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (isFields(parsed)) return parsed;
-  } catch {
-    // Said below; the parser's message would quote the text, which may hold keys.
-  }
+  const parsed = parseJson(text); // The parser's own message would quote the text, which may hold keys.
+  if (isFields(parsed)) return parsed;
   throw new MidwatchError("USAGE", `${CONFIG} in the agent's environment is not a JSON object.`, {
     hint: "midwatch has to add permissions and MCP servers to it: make it valid JSON without comments, or unset it.",
   });

@@ -7,7 +7,7 @@ import { HoldsContext } from "./holds-context.ts";
 export class Alerting extends HoldsContext {
   /** Sends one message on a route, at once. */
   test(route: string, options: Parameters<typeof testAlert>[2]): Promise<AlertTest> {
-    assertPerson(this.context, "send alerts");
+    assertPerson(this.acting, "send alerts");
     return testAlert(this.context, route, options);
   }
 

@@ -13,7 +13,7 @@ import { HoldsContext } from "./holds-context.ts";
 export class Files extends HoldsContext {
   /** Compresses the log of a run that has ended; it is read, paged and searched as before. */
   async archive(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
-    assertPerson(this.context, "archive logs");
+    assertPerson(this.acting, "archive logs");
     const agent = resolveId(this.context, id);
     await reconcile(this.context, { of: [agent] });
     return archive(this.context, agent, options.run, options.progress);
@@ -21,7 +21,7 @@ export class Files extends HoldsContext {
 
   /** Brings the plain log back, for an hour at least. */
   async restore(id: string, options: { run?: number | undefined; progress?: Progress } = {}): Promise<Archived> {
-    assertPerson(this.context, "restore logs");
+    assertPerson(this.acting, "restore logs");
     const agent = resolveId(this.context, id);
     await reconcile(this.context, { of: [agent] });
     return await restore(this.context, agent, options.run, options.progress);
@@ -29,13 +29,13 @@ export class Files extends HoldsContext {
 
   /** Takes ended agents away, to the trash first. */
   prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
-    assertPerson(this.context, "prune");
+    assertPerson(this.acting, "prune");
     return prune(this.context, options);
   }
 
   /** Brings back what was pruned: all of it, or what the id names. */
   undoPrune(id?: string): Promise<PruneRecord[]> {
-    assertPerson(this.context, "bring back what was pruned");
+    assertPerson(this.acting, "bring back what was pruned");
     return undoPrune(this.context, id);
   }
 }

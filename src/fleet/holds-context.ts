@@ -1,5 +1,6 @@
 /** What a workspace and each of its rooms are: methods over one context, which callers do not see, not even when they print it. */
 import type { Context } from "../workspace/context.ts";
+import { assertOurs } from "../workspace/trust.ts";
 
 export abstract class HoldsContext {
   readonly #context: Context;
@@ -9,6 +10,12 @@ export abstract class HoldsContext {
   }
 
   protected get context(): Context {
+    return this.#context;
+  }
+
+  /** For what starts, signals, changes or deletes something: refused in a workspace that can only be read. */
+  protected get acting(): Context {
+    assertOurs(this.#context);
     return this.#context;
   }
 }

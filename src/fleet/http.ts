@@ -15,12 +15,12 @@ import { HoldsContext } from "./holds-context.ts";
 export class Http extends HoldsContext {
   /** Opens the HTTP door; made once. */
   token(): string {
-    return httpToken(this.context);
+    return httpToken(this.acting);
   }
 
   /** Tells others where a server of this workspace listens; the answer takes that back. From now on no write waits for long. */
   announce(url: string, lockMs: number): () => void {
-    this.context.registries.hurry(lockMs);
+    this.acting.registries.hurry(lockMs);
     announceServer(this.context, url);
     return () => withdrawServer(this.context, url);
   }
@@ -32,7 +32,7 @@ export class Http extends HoldsContext {
 
   /** A new link to the page of the server that runs; good once. */
   link(): Promise<string> {
-    return loginLink(this.context);
+    return loginLink(this.acting);
   }
 
   /** The agent whose capability this is. */
@@ -45,6 +45,6 @@ export class Http extends HoldsContext {
     event: { content: string; agent?: AgentId; data: Record<string, unknown> },
     type: "http.change" | "fleet.change" = "http.change",
   ): void {
-    audit(this.context, [{ type, ...event }]);
+    audit(this.acting, [{ type, ...event }]);
   }
 }

@@ -21,7 +21,7 @@ import { HoldsContext } from "./holds-context.ts";
 export class Mail extends HoldsContext {
   /** A message for an agent, accepted when this returns; `delivered` waits for what becomes of it. */
   async send(id: string | undefined, text: string): Promise<Message> {
-    const agent = resolveId(this.context, id);
+    const agent = resolveId(this.acting, id);
     await reconcile(this.context, { of: [agent] });
     const { driver } = locate(this.context, agent).listed.agent;
     return sendMessage(this.context, agent, text, await findDriver(this.context, driver));
@@ -39,7 +39,7 @@ export class Mail extends HoldsContext {
 
   /** An interactive agent reads what was sent so far, and then the end of its input. */
   async close(id: string | undefined): Promise<AgentId> {
-    const agent = resolveId(this.context, id);
+    const agent = resolveId(this.acting, id);
     await reconcile(this.context, { of: [agent] });
     closeInput(this.context, agent);
     return agent;
@@ -47,7 +47,7 @@ export class Mail extends HoldsContext {
 
   /** What the agent does now, in its own words; answers with what its peers said lately. */
   progress(id: string | undefined, status: string, message: string, percent?: number): ProgressReport & Peers {
-    return reportProgress(this.context, resolveId(this.context, id), status, message, percent ?? null);
+    return reportProgress(this.acting, resolveId(this.context, id), status, message, percent ?? null);
   }
 
   /** What the agent found; answers with what its peers said lately. */
@@ -58,7 +58,7 @@ export class Mail extends HoldsContext {
     message: string,
     data?: unknown,
   ): FindingReport & Peers {
-    return reportFinding(this.context, resolveId(this.context, id), type, severity, message, data);
+    return reportFinding(this.acting, resolveId(this.context, id), type, severity, message, data);
   }
 
   /** What the agents of a task reported lately, newest first. */

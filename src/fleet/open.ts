@@ -2,16 +2,23 @@
 import { join } from "node:path";
 import { type ConfigInput, loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { layout } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
+import { setOnlyRead } from "../disk/guard/only-read.ts";
+import { assertOwner } from "../disk/guard/owner.ts";
+import { StateFolder } from "../disk/guard/state-folder.ts";
+import { type Layout, layout } from "../disk/layout.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "../disk/workspace.ts";
 import { rebuildFrom } from "../facts/folders.ts";
+import { keepersOf } from "../facts/keepers-of.ts";
 import { EmbeddedEngine } from "../journal/embedded-engine.ts";
 import { fenced } from "../journal/term.ts";
 import { thresholdsFrom } from "../judge/thresholds.ts";
+import { keepersAbove } from "../process/identity.ts";
 import { AllOrigins } from "../sync/all-origins.ts";
+import { readConfig } from "../trust/config-trust.ts";
+import { ownership, recordIfFresh } from "../trust/workspace-trust.ts";
 import { maskOutgoing } from "../up/sync.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "../workspace/context.ts";
+import { assertOurs, isOurs, type Trust } from "../workspace/trust.ts";
 
 /** Which workspace, and how; without any, the one of this folder or the nearest above it. */
 export interface OpenOptions {
@@ -33,23 +40,25 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
   // Before anything is made: a mistyped flag must not leave a workspace behind.
   loadConfig({ env, flags: options.config ?? {} });
   const { root, usedFallback } = findRoot(options, cwd, env);
-  const file = readJson(join(root, "..", "midwatch.config.json"));
-  if (file.reason !== undefined)
-    throw new MidwatchError("BAD_CONFIG", file.reason, { hint: "Mend or remove the file." });
-  const config = loadConfig({ file: file.value, env, flags: options.config ?? {} });
   const paths = layout(root);
+  const trust = trustOf(paths, env, options.make ?? false);
+  const { value, trusted } = trust.config;
+  const config = loadConfig({ file: value, trusted, env, flags: options.config ?? {} });
+  const { drivers, headings, alerts, rules } = (value ?? {}) as Record<string, unknown>;
   const engine = new EmbeddedEngine(paths);
   const own = fenced(engine);
   const context: Context = {
     layout: paths,
+    trust,
     config,
+    persons: loadConfig({ file: value, trusted }),
     env,
     cwd,
-    registries: new Registries(paths, rebuildFrom),
-    drivers: (file.value as { drivers?: unknown } | undefined)?.drivers,
-    headings: (file.value as { headings?: unknown } | undefined)?.headings,
-    alerts: (file.value as { alerts?: unknown } | undefined)?.alerts,
-    thresholds: thresholdsFrom((file.value as { rules?: unknown } | undefined)?.rules),
+    registries: new Registries(paths, rebuildFrom, isOurs({ trust })),
+    drivers: trusted ? drivers : undefined,
+    headings,
+    alerts: trusted ? alerts : undefined,
+    thresholds: thresholdsFrom(rules),
     engine,
     own,
     journal: new AllOrigins(paths, own, () => maskOutgoing(context)),
@@ -60,14 +69,38 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
 
 function findRoot(options: OpenOptions, cwd: string, env: NodeJS.ProcessEnv): { root: string; usedFallback: boolean } {
   const query = { explicit: options.workspace, env, cwd };
+  const check = (root: string): void => void trustOf(layout(root), env, true);
   try {
-    return { root: options.make ? findOrMakeWorkspace(query) : findWorkspace(query), usedFallback: false };
+    return { root: options.make ? findOrMakeWorkspace(query, check) : findWorkspace(query), usedFallback: false };
   } catch (error) {
     const mayFallBack =
       options.fallbackDir !== undefined &&
       error instanceof MidwatchError &&
       ["NOT_WRITABLE", "DISK_FULL"].includes(error.code);
     if (!mayFallBack) throw error;
-    return { root: makeWorkspace(options.fallbackDir as string), usedFallback: true };
+    return { root: makeWorkspace(options.fallbackDir as string, check), usedFallback: true };
   }
+}
+
+/** Who may act here. With `make` the caller is about to: then a workspace that is not ours is refused before anything is written. */
+function trustOf(paths: Layout, env: NodeJS.ProcessEnv, make: boolean): Trust {
+  const { root } = paths;
+  assertOwner(root, "The workspace", env);
+  const state = new StateFolder(env);
+  if (make) recordIfFresh(paths, state);
+  const trust = {
+    state,
+    config: readConfig(join(root, "..", "midwatch.config.json"), state, () => givenHashes(env)),
+    ownership: ownership(paths, state, keepersOf(paths)),
+  };
+  setOnlyRead(root, !isOurs({ trust }));
+  if (make) assertOurs({ trust, layout: paths });
+  return trust;
+}
+
+/** An agent cannot vouch for what it wrote itself. */
+function givenHashes(env: NodeJS.ProcessEnv): string[] {
+  const { MIDWATCH_TRUST: given = "", MIDWATCH_AGENT: agent } = env;
+  if (given === "" || agent || keepersAbove().length > 0) return [];
+  return given.toLowerCase().split(/[\s,]+/);
 }

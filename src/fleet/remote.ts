@@ -8,13 +8,13 @@ import { HoldsContext } from "./holds-context.ts";
 export class Remote extends HoldsContext {
   /** Exchanges events with the remote, once; retries and faults are in the status. */
   async sync(options: { signal?: AbortSignal | undefined; tell?(text: string): void } = {}): Promise<SyncStatus> {
-    assertPerson(this.context, "sync the journal");
+    assertPerson(this.acting, "sync the journal");
     return await sync(this.context, { tell: () => undefined, ...options });
   }
 
   /** Again and again; told whenever something has changed. */
   async *watch(options: { signal: AbortSignal; tell(text: string): void }): AsyncGenerator<SyncStatus> {
-    assertPerson(this.context, "sync the journal");
+    assertPerson(this.acting, "sync the journal");
     yield* watchSync(this.context, options);
   }
 
@@ -25,7 +25,7 @@ export class Remote extends HoldsContext {
 
   /** Sets up what sync needs: a repository, a remote, the base files. */
   async init(tell: (text: string) => void): Promise<void> {
-    assertPerson(this.context, "set up sync");
+    assertPerson(this.acting, "set up sync");
     await initSync(this.context, tell);
   }
 }

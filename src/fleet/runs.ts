@@ -9,6 +9,7 @@ import type { TaskFact } from "../core/intent.ts";
 import type { ListRecord, Report, ShowRecord } from "../core/types.ts";
 import { locate, resolveId } from "../facts/locate.ts";
 import { openWindow, type Window } from "../process/window.ts";
+import { grant, readsAll } from "../run/above.ts";
 import type { StartOptions } from "../run/launch-plan.ts";
 import { type ListOptions, list, show } from "../run/list.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "../run/reap.ts";
@@ -27,18 +28,19 @@ import { HoldsContext } from "./holds-context.ts";
 export class Runs extends HoldsContext {
   /** Starts an agent; returns when it runs, or waits for its turn (`queue`). */
   async start(options: StartOptions): Promise<RunRecord> {
+    const granted = grant(this.acting, options);
     const driver = await findDriver(this.context, options.driver ?? "command");
-    const started = await start(this.context, driver, options).catch(async (error: unknown) => {
+    const started = await start(this.context, driver, granted).catch(async (error: unknown) => {
       if (!(error instanceof MidwatchError && error.code === "REFUSED_LIMIT" && error.retryable)) throw error;
       await reconcile(this.context); // Those that ended while nobody looked were counted as live.
-      return await start(this.context, driver, options);
+      return await start(this.context, driver, granted);
     });
     return runRecord(started, started.task);
   }
 
   /** Starts an agent that has ended once more, as its next run. */
   async restart(id: string | undefined, options: RestartOptions = {}): Promise<RunRecord> {
-    assertPerson(this.context, "restart agents");
+    assertPerson(this.acting, "restart agents");
     const agent = resolveId(this.context, id);
     await reconcile(this.context, { of: [agent] });
     const launched = await restart(this.context, agent, options);
@@ -47,7 +49,7 @@ export class Runs extends HoldsContext {
 
   /** Ends every process of the agents and reports what ended, what is left and what proves it. One that has ended is no error. */
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
-    const agents = [...new Set(ids.map((id) => resolveId(this.context, id)))];
+    const agents = [...new Set(ids.map((id) => resolveId(this.acting, id)))];
     assertAbove(this.context, agents, "stop");
     return stop(this.context, agents, options);
   }
@@ -83,7 +85,7 @@ export class Runs extends HoldsContext {
   /** Finishes what nobody finished; with `lost`, ends runs that lost their keeper and live on. */
   reap(options: ReapOptions = {}): Promise<ReapRecord[]> {
     if (options.lost) assertPerson(this.context, "end lost runs");
-    return reap(this.context, options);
+    return reap(options.dryRun ? this.context : this.acting, options);
   }
 
   /** The steps of cleanups that failed and wait for `reap`. */
@@ -96,6 +98,11 @@ export class Runs extends HoldsContext {
     return openWindow(this.context.layout.root, resolveId(this.context, id), this.context.env, signal);
   }
 
+  /** Whether who asks may have files read by their paths: a person, or an agent that may do everything. */
+  mayNameFiles(): boolean {
+    return readsAll(this.context);
+  }
+
   /** Where an agent works; undefined when there is no such agent. */
   folderOf(agent: AgentId): string | undefined {
     return locate(this.context, agent).facts.intent?.cwd;
@@ -103,12 +110,12 @@ export class Runs extends HoldsContext {
 
   /** What an agent changed in its worktree, against the commit it began with. */
   diff(id: string | undefined, options: DiffOptions = {}): Promise<WorktreeDiff> {
-    return diffWorktree(this.context, resolveId(this.context, id), options);
+    return diffWorktree(this.acting, resolveId(this.context, id), options);
   }
 
   /** A goal that agents can be started for (`task` of their options). */
   makeTask(description: string, options: TaskOptions = {}): TaskFact {
-    assertPerson(this.context, "make tasks");
+    assertPerson(this.acting, "make tasks");
     const fact = taskFact(newTaskId(), description, Date.now(), options);
     putTask(this.context, fact);
     return fact;

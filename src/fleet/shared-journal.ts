@@ -24,7 +24,7 @@ import { HoldsContext } from "./holds-context.ts";
 export class SharedJournal extends HoldsContext {
   /** Appends an event; durable when it resolves. */
   append(input: NewEvent): Promise<JournalEvent> {
-    return logEvent(this.context, input);
+    return logEvent(this.acting, input);
   }
 
   /** The journal from a cursor on; "end" is what comes from now on. The cursor behind each event leads to the next. */
@@ -41,33 +41,33 @@ export class SharedJournal extends HoldsContext {
 
   /** Brings communication.md and archive.md up to date. */
   snapshot(options: { rebuild?: boolean | undefined } = {}): Promise<SnapshotReport> {
-    return snapshot(this.context, options);
+    return snapshot(this.acting, options);
   }
 
   /** For a loop: each call brings them up to date when the journal has changed; one that cannot is done by the next. */
   snapshotRounds(): () => Promise<void> {
-    return snapshotRounds(this.context);
+    return snapshotRounds(this.acting);
   }
 
   /** Again and again, whenever the journal has changed. */
   watchSnapshot(signal: AbortSignal): AsyncGenerator<SnapshotReport> {
-    return watchSnapshot(this.context, signal);
+    return watchSnapshot(this.acting, signal);
   }
 
   /** Puts the shell scripts of the journal into the project; gives their paths. */
   initScripts(): string[] {
-    assertPerson(this.context, "put scripts into the project");
+    assertPerson(this.acting, "put scripts into the project");
     return initScripts(this.context);
   }
 
   /** The last interaction that an agent handled, null when there is none; with `interaction`, sets it. */
   checkpoint(agent: string, interaction?: number): CheckpointRecord {
-    return checkpoint(this.context, parseAgentId(agent), interaction);
+    return checkpoint(interaction === undefined ? this.context : this.acting, parseAgentId(agent), interaction);
   }
 
   /** Hands the events to an agent, each at least once and in order, from behind its checkpoint. */
   consume(agent: string, handle: (event: JournalEvent) => unknown, options: ConsumeOptions = {}): Promise<number> {
-    const { engine, layout: paths } = this.context;
+    const { engine, layout: paths } = this.acting;
     return consume(engine, checkpointFile(paths, parseAgentId(agent)), handle, options);
   }
 
@@ -83,7 +83,7 @@ export class SharedJournal extends HoldsContext {
 
   /** Lets those go on that paused after a write error and wait for a person; gives their names. */
   resume(): Promise<string[]> {
-    assertPerson(this.context, "end a pause");
+    assertPerson(this.acting, "end a pause");
     return resumeAll(this.context.engine);
   }
 }

@@ -18,12 +18,12 @@ export class Up extends HoldsContext {
 
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */
   keep(options: HouseOptions): AsyncGenerator<HouseRecord> {
-    return keepHouse(this.context, options);
+    return keepHouse(this.acting, options);
   }
 
   /** One round of `midwatch up`. */
   loop(options: { lingerMs?: number } = {}): Loop {
-    return new Loop(this.context, options);
+    return new Loop(this.acting, options);
   }
 
   /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */
@@ -39,7 +39,7 @@ export class Up extends HoldsContext {
 
   /** Answers what other hosts of the fleet ask of this one, until the signal. */
   answerFleet(call: JoinCall, handle: (question: Question) => Promise<unknown>): Promise<void> {
-    return answerFleet(this.context, call, handle);
+    return answerFleet(this.acting, call, handle);
   }
 
   /** Who is alive, who leads, what failed lately, how sync and alerts fare. */

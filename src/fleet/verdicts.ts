@@ -23,12 +23,12 @@ export class Verdicts extends HoldsContext {
 
   /** The watch, to be asked for rounds: a look at every live agent, and at those that have just ended. */
   rounds(): Watch {
-    return new Watch(this.context);
+    return new Watch(this.acting);
   }
 
   /** Again and again: each time the summaries that are new. `tell` hears why no model is asked, where one is configured. */
   async *follow(signal: AbortSignal, tell: (text: string) => void = () => undefined): AsyncGenerator<AgentSummary> {
-    using rounds = watchRounds(this.context, tell);
+    using rounds = watchRounds(this.acting, tell);
     while (!signal.aborted) {
       yield* await rounds.next();
       await rounds.wait(signal);
@@ -60,7 +60,7 @@ export class Verdicts extends HoldsContext {
 
   /** New whole lines of any file; the place is kept under a name when `commit` is called. */
   readFile(reader: string, path: string): Batch & { commit(): void } {
-    return readFile(this.context, this.#files, parseAgentId(reader), resolve(path));
+    return readFile(this.acting, this.#files, parseAgentId(reader), resolve(path));
   }
 
   /** Tokens and money of runs since then, also of those that were killed or lost. */

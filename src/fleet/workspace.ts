@@ -2,7 +2,9 @@
  * The composition root: one object over one workspace, made of a few smaller ones, each over the rooms that do its work. Every door and the
  * library do everything through it.
  */
+import { isDeepStrictEqual } from "node:util";
 import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
+import { stricter } from "../core/config/stricter.ts";
 import { rebuildFrom } from "../facts/folders.ts";
 import { FleetLink } from "../nats/link.ts";
 import { hubSettings } from "../up/join.ts";
@@ -18,6 +20,7 @@ import { type OpenOptions, open } from "./open.ts";
 import { Remote } from "./remote.ts";
 import { Runs } from "./runs.ts";
 import { SharedJournal } from "./shared-journal.ts";
+import { Trusting } from "./trusting.ts";
 import { Up } from "./up.ts";
 import { Verdicts } from "./verdicts.ts";
 
@@ -48,10 +51,14 @@ export type { Caller } from "../workspace/context.ts";
 export type { ServerFact } from "../workspace/http-files.ts";
 export type { Followed } from "./logs.ts";
 export type { OpenOptions } from "./open.ts";
+export { type TrustedConfig, type TrustRecord, trustProject } from "./trusting.ts";
 
 export function openWorkspace(options: OpenOptions = {}): Workspace {
   const { context, usedFallback } = open(options);
-  return new Workspace(context, usedFallback);
+  const { config, persons } = context;
+  // Who asks is found out only where it matters: most commands come without any setting.
+  const bounded = !isDeepStrictEqual(config, persons) && callingAgent(context) !== undefined;
+  return new Workspace(bounded ? { ...context, config: stricter(persons, config) } : context, usedFallback);
 }
 
 /** The fleet that the configuration names; without a workspace too, for people who only look. */
@@ -86,6 +93,8 @@ export class Workspace extends HoldsContext {
   readonly remote: Remote = new Remote(this.context);
   /** Messages to people. */
   readonly alerts: Alerting = new Alerting(this.context);
+  /** What a person lets act here. */
+  readonly trust: Trusting = new Trusting(this.context);
   /** What a server of this workspace needs. */
   readonly http: Http = new Http(this.context);
   readonly #borrowed: boolean;
@@ -99,8 +108,20 @@ export class Workspace extends HoldsContext {
   /** The same workspace in the name of a known caller; what is open is shared, and closing this one closes nothing. */
   as(caller: Caller, flags: ConfigInput = {}): Workspace {
     const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
-    const config = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    const asked = Object.keys(given).length === 0 ? this.config : loadConfig({ flags: { ...this.config, ...given } });
+    const config = caller.agent === undefined ? asked : stricter(this.config, asked);
     return new Workspace({ ...this.context, caller, config }, this.usedFallback, true);
+  }
+
+  /** What of the configuration does not count, and what can only be read, in a sentence each. */
+  cautions(): string[] {
+    const { config, ownership } = this.context.trust;
+    const said: string[] = [];
+    if (config.ignored.length > 0)
+      said.push(`${config.path} is not trusted: ${config.ignored.join(", ")} do not count. Next: midwatch trust`);
+    if (ownership.why !== undefined)
+      said.push(`${this.root} is only read: ${ownership.why}. Next: midwatch trust --workspace`);
+    return said;
   }
 
   /** Who asks, as far as processes above us and the environment tell. */

@@ -5,6 +5,7 @@
  */
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
+import { parseJson } from "../core/json.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readText, replace } from "../disk/replace.ts";
 import type { Cursor } from "./engine.ts";
@@ -57,10 +58,7 @@ function parse(text: string, path: string): Checkpoint {
 }
 
 function parsePlace(line: string): CheckpointState | undefined {
-  try {
-    const { after, terms, ids } = JSON.parse(line) as Partial<CheckpointState>;
-    return typeof after === "string" ? { after, terms: terms ?? {}, ids: ids ?? [] } : undefined;
-  } catch {
-    return undefined; // A number alone, or a place that somebody damaged: the number says enough.
-  }
+  // A number alone, or a place that somebody damaged: the number says enough.
+  const { after, terms, ids } = (parseJson(line) ?? {}) as Partial<CheckpointState>;
+  return typeof after === "string" ? { after, terms: terms ?? {}, ids: ids ?? [] } : undefined;
 }

@@ -10,14 +10,14 @@ import { quote } from "../core/ids.ts";
 import { Appender } from "../disk/appender.ts";
 import { errno } from "../disk/fault.ts";
 import { LineIndex } from "../log/line-index.ts";
-import { lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
+import { forward, type Line, lineStartFrom, tailStart, wholeEnd } from "../log/lines.ts";
 import { Log } from "../log/log.ts";
-import { BufferSource, FileSource } from "../log/source.ts";
+import { isBlank } from "../log/scanner.ts";
+import { BufferSource, FileSource, type Source } from "../log/source.ts";
 import { Waker } from "../log/waker.ts";
 import { appendLatency } from "./append-latency.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "./engine.ts";
-import { entries, type JournalLine } from "./entries.ts";
-import type { JournalEvent } from "./event.ts";
+import { type JournalEvent, readEvent } from "./event.ts";
 import { RecentIds, WINDOW_BYTES } from "./recent-ids.ts";
 
 /** A watch may miss something: this often a follower looks by itself. */
@@ -42,42 +42,25 @@ export class EmbeddedLog implements EventLog {
 
   async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
     const reading = new Reading(after === undefined ? 0 : offsetOf(after));
-    const waker = follow ? new Waker(dirname(this.#path), signal) : undefined;
-    try {
-      for (;;) {
-        const source = FileSource.open(this.#path);
-        try {
-          if (source !== undefined) yield* reading.on(source, signal);
-        } finally {
-          source?.close();
-        }
-        if (waker === undefined || signal.aborted) return;
-        await waker.wait(POLL_MS);
-        if (signal.aborted) return;
-      }
-    } finally {
-      waker?.close();
+    using waker = follow ? new Waker(dirname(this.#path), signal) : undefined;
+    for (;;) {
+      yield* reading.on(this.#path, signal);
+      if (waker === undefined || signal.aborted) return;
+      await waker.wait(POLL_MS);
+      if (signal.aborted) return;
     }
   }
 
   async tail(lines: number): Promise<Cursor | undefined> {
-    const source = FileSource.open(this.#path);
-    try {
-      const offset = source === undefined ? 0 : tailStart(source, wholeEnd(source, source.size()), lines);
-      return offset === 0 ? undefined : String(offset);
-    } finally {
-      source?.close();
-    }
+    using source = FileSource.open(this.#path);
+    const offset = source === undefined ? 0 : tailStart(source, wholeEnd(source, source.size()), lines);
+    return offset === 0 ? undefined : String(offset);
   }
 
   async holds(cursor: Cursor): Promise<boolean> {
     if (!CURSOR.test(cursor)) return false;
-    const source = FileSource.open(this.#path);
-    try {
-      return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
-    } finally {
-      source?.close();
-    }
+    using source = FileSource.open(this.#path);
+    return source !== undefined && isPlace(source, offsetOf(cursor), wholeEnd(source, source.size()));
   }
 
   async health(): Promise<EngineHealth> {
@@ -108,7 +91,9 @@ class Reading {
     this.#offset = offset;
   }
 
-  async *on(source: FileSource, signal: AbortSignal): AsyncGenerator<Stored | BadLine> {
+  async *on(path: string, signal: AbortSignal): AsyncGenerator<Stored | BadLine> {
+    using source = FileSource.open(path);
+    if (source === undefined) return;
     const end = wholeEnd(source, source.size());
     if (!isPlace(source, this.#offset, end)) this.#startOver();
     this.#ids ??= idsBefore(source, this.#offset);
@@ -161,4 +146,58 @@ function offsetOf(cursor: Cursor): number {
   throw new MidwatchError("USAGE", `${quote(cursor)} is not a cursor of this journal.`, {
     hint: "A cursor is what an earlier read gave.",
   });
+}
+
+/** A line of the journal: where it begins, and where the next one does. */
+type JournalLine = { seq: number; next: number } & (
+  | { event: JournalEvent; bad: undefined }
+  | { event: undefined; bad: Bad }
+);
+
+interface Bad {
+  reason: string;
+  /** A copy, at most 16 MiB. */
+  bytes: Uint8Array;
+  length: number;
+}
+
+/** What lies between two line starts: events, and what is none; the same bytes always give the same. Empty lines give nothing. */
+function* entries(source: Source, from: number, end: number): Generator<JournalLine> {
+  for (const line of forward(source, from, end)) if (!isBlank(line.bytes)) yield* entriesOf(line);
+}
+
+function* entriesOf(line: Line): Generator<JournalLine> {
+  const { offset: seq, end: next, bytes } = line;
+  if (line.truncated) {
+    yield { seq, next, event: undefined, bad: badOf("longer than 16 MiB", bytes, next - seq - 1) };
+    return;
+  }
+  const { event, reason } = readEvent(bytes, seq);
+  if (event !== undefined) {
+    yield { seq, next, event, bad: undefined };
+    return;
+  }
+  const glued = behindTorn(bytes, seq);
+  if (glued === undefined) yield { seq, next, event: undefined, bad: badOf(reason, bytes) };
+  else {
+    // In this order: whoever stops between the two goes on at the line's start, and loses neither.
+    yield { seq: seq + glued.at, next: seq, event: glued.event, bad: undefined };
+    yield { seq, next, event: undefined, bad: badOf("torn", bytes.subarray(0, glued.at)) };
+  }
+}
+
+/**
+ * A writer that is killed in mid-line, in the moment between another one's look at the tail and its write, leaves its torn line in
+ * front of the other's whole one. Quotes inside an event are escaped, so the beginning of an event cannot stand in another.
+ */
+function behindTorn(bytes: Buffer, seq: number): { at: number; event: JournalEvent } | undefined {
+  const at = Math.max(...BEGINNINGS.map((beginning) => bytes.lastIndexOf(beginning)));
+  if (at <= 0) return undefined;
+  const { event } = readEvent(bytes.subarray(at), seq + at);
+  return event && { at, event };
+}
+const BEGINNINGS = ['{"v":1,', '{"interaction":'];
+
+function badOf(reason: string, bytes: Uint8Array, length = bytes.length): Bad {
+  return { reason, bytes: Uint8Array.from(bytes), length };
 }

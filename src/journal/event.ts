@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
 import { quote, uuidv7 } from "../core/ids.ts";
+import { type Fields, isFields } from "../core/json.ts";
 import { maskText, maskValue } from "../core/mask.ts";
 import { iso, parseRfc3339 } from "../core/time.ts";
 
@@ -92,17 +93,16 @@ export function readEvent(line: Uint8Array, seq: number): LineRead {
   } catch (error) {
     return bad(error instanceof SyntaxError ? "not JSON" : "not UTF-8");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return bad("not a JSON object");
-  const fields = value as Record<string, unknown>;
-  if ((fields["v"] ?? 1) !== 1) return bad(`its version is ${quote(fields["v"])}, not 1`);
-  const fault = faultOf(fields);
+  if (!isFields(value)) return bad("not a JSON object");
+  if ((value["v"] ?? 1) !== 1) return bad(`its version is ${quote(value["v"])}, not 1`);
+  const fault = faultOf(value);
   if (fault !== undefined) return bad(fault);
-  const { timestamp, id } = fields;
+  const { timestamp, id } = value;
   if (typeof timestamp !== "string" || parseRfc3339(timestamp) === undefined) return bad("timestamp is not a UTC time");
   if (id === undefined || id === null)
-    return { event: { ...fields, v: 1, id: placeId("line", seq, line) } as JournalEvent, reason: undefined };
+    return { event: { ...value, v: 1, id: placeId("line", seq, line) } as JournalEvent, reason: undefined };
   if (typeof id !== "string" || id === "" || id.length > ID_MAX) return bad("id is not a short text");
-  return { event: fields as JournalEvent, reason: undefined };
+  return { event: value as JournalEvent, reason: undefined };
 }
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -110,7 +110,7 @@ function bad(reason: string): LineRead {
   return { event: undefined, reason };
 }
 
-function faultOf(fields: Record<string, unknown>): string | undefined {
+function faultOf(fields: Fields): string | undefined {
   const { interaction, actor, type, content } = fields;
   if (!Number.isSafeInteger(interaction) || (interaction as number) < 0)
     return "interaction is not a whole number from 0 up";

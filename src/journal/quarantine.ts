@@ -101,15 +101,11 @@ export class Quarantine {
 
 function recorded(path: string, from: number): Set<string> {
   const ids = new Set<string>();
-  const log = Log.open(path, undefined, { type: "line", json: true });
+  using log = Log.open(path, undefined, { type: "line", json: true });
   if (log === undefined) return ids;
-  try {
-    for (const { record } of log.records({ offset: 0, line: null }, log.end(true))) {
-      const known = record?.data as Partial<QuarantineRecord> | null | undefined;
-      if (typeof known?.event === "string" && Number(known.seq) >= from) ids.add(known.event);
-    }
-  } finally {
-    log.close();
+  for (const { record } of log.records({ offset: 0, line: null }, log.end(true))) {
+    const known = record?.data as Partial<QuarantineRecord> | null | undefined;
+    if (typeof known?.event === "string" && Number(known.seq) >= from) ids.add(known.event);
   }
   return ids;
 }

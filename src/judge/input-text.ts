@@ -2,17 +2,16 @@
  * A tool's input as text that stays the same when the same thing is asked in another order of keys, with numbers in quotes or with
  * empty fields: models write one call in many ways.
  */
+import { parseJson } from "../core/json.ts";
+
 const MOST_DEPTH = 8;
 const MOST_PARTS = 200;
 
 export function inputText(input: unknown): string {
   if (typeof input !== "string") return plain(input, 0);
   if (!/^\s*[{[]/.test(input)) return input;
-  try {
-    return plain(JSON.parse(input), 0);
-  } catch {
-    return input;
-  }
+  const parsed = parseJson(input);
+  return parsed === undefined ? input : plain(parsed, 0);
 }
 
 function plain(value: unknown, depth: number): string {

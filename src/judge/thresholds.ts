@@ -3,24 +3,25 @@
  * never work is refused here, where a person reads it, and not found out by an alarm that does not come.
  */
 import { MidwatchError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
+import { type Fields, isFields } from "../core/json.ts";
+import { didYouMean } from "../core/nearest.ts";
 import { RULE_NAMES, RULES, type RuleName, type Thresholds } from "./rules.ts";
 
 const LEVELS = ["watch", "alert"] as const;
 
 export function thresholdsFrom(given: unknown): Thresholds {
   if (given === undefined) return {};
-  if (!isObject(given)) refuse("rules is not an object.", 'Write it as {"rules": {"no_news": {"alert": 9}}}.');
+  if (!isFields(given)) refuse("rules is not an object.", 'Write it as {"rules": {"no_news": {"alert": 9}}}.');
   return Object.fromEntries(
     Object.entries(given).map(([name, levels]) => {
       const rule = known(name, RULE_NAMES, "rules", "docs/watch.md lists the rules.");
-      if (!isObject(levels)) refuse(`rules.${rule} is not an object.`, `Write it as {"watch": 3, "alert": 5}.`);
+      if (!isFields(levels)) refuse(`rules.${rule} is not an object.`, `Write it as {"watch": 3, "alert": 5}.`);
       return [rule, levelsOf(rule, levels)];
     }),
   );
 }
 
-function levelsOf(rule: RuleName, given: Record<string, unknown>): { watch: number; alert: number } {
+function levelsOf(rule: RuleName, given: Fields): { watch: number; alert: number } {
   const levels = { watch: RULES[rule].watch, alert: RULES[rule].alert };
   for (const [name, value] of Object.entries(given)) {
     const level = known(name, LEVELS, `rules.${rule}`, "A rule has watch and alert.");
@@ -48,11 +49,7 @@ function thresholdOf(rule: RuleName, level: string, value: unknown): number {
 function known<T extends string>(name: string, names: readonly T[], where: string, otherwise: string): T {
   const found = names.find((one) => one === name);
   if (found !== undefined) return found;
-  const near = nearest(name, names);
-  return refuse(
-    `${JSON.stringify(name)} in ${where} is not known.`,
-    near === undefined ? otherwise : `Did you mean ${near}?`,
-  );
+  return refuse(`${JSON.stringify(name)} in ${where} is not known.`, didYouMean(name, names, otherwise));
 }
 
 function refuse(what: string, hint: string): never {
@@ -61,8 +58,4 @@ function refuse(what: string, hint: string): never {
 
 function shown(value: number): string {
   return Number.isFinite(value) ? String(value) : "never";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

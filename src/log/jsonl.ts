@@ -18,42 +18,26 @@ export interface JsonlCount {
 
 /** The last lines; with `records` blank ones, which give no record, do not count. */
 export function* jsonlTail(path: string, count: number, records = false): Generator<Read> {
-  const log = open(path);
-  try {
-    const end = log.end(false);
-    yield* log.records(records ? log.tailRecords(count, end) : log.tail(count, end), end);
-  } finally {
-    log.close();
-  }
+  using log = open(path);
+  const end = log.end(false);
+  yield* log.records(records ? log.tailRecords(count, end) : log.tail(count, end), end);
 }
 
 export function* jsonlPage(path: string, offset: number, limit: number): Generator<Read> {
-  const log = open(path);
-  try {
-    const end = log.end(false);
-    const from = log.atLine(offset, end);
-    yield* log.records(from, log.atLine(offset + limit, end).offset);
-  } finally {
-    log.close();
-  }
+  using log = open(path);
+  const end = log.end(false);
+  const from = log.atLine(offset, end);
+  yield* log.records(from, log.atLine(offset + limit, end).offset);
 }
 
 export async function jsonlCount(path: string, progress?: Progress): Promise<JsonlCount> {
-  const log = open(path);
-  try {
-    return await follow(log.counts(log.end(false)), "counted", progress);
-  } finally {
-    log.close();
-  }
+  using log = open(path);
+  return await follow(log.counts(log.end(false)), "counted", progress);
 }
 
 export async function jsonlVerify(path: string, progress?: Progress): Promise<Verified> {
-  const log = open(path);
-  try {
-    return await follow(verify(log, log.end(false)), "checked", progress);
-  } finally {
-    log.close();
-  }
+  using log = open(path);
+  return await follow(verify(log, log.end(false)), "checked", progress);
 }
 
 function open(path: string): Log {

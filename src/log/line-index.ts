@@ -2,6 +2,7 @@
  * The sparse index of a log (docs/formats.md): from a line, an offset or a time to a nearby line start. It is a help, never the
  * truth: what it says is checked against the bytes, and without it the log is scanned.
  */
+import { isNewline } from "./lines.ts";
 import { FileSource, type Source } from "./source.ts";
 
 export interface IndexEntry {
@@ -119,7 +120,5 @@ export class LineIndex {
 }
 
 function isLineStart(source: Source, offset: number): boolean {
-  if (offset === 0) return true;
-  const byte = new Uint8Array(1);
-  return source.read(byte, offset - 1) === 1 && byte[0] === 10;
+  return offset === 0 || isNewline(source, offset - 1);
 }

@@ -1,6 +1,6 @@
 /** Lines of a source, forwards and backwards, in bounded memory: no line is ever held beyond 16 MiB. */
 import { crc32 } from "node:zlib";
-import { giveBack, isBlank, makeScanner, NEWLINE } from "./scanner.ts";
+import { isBlank, makeScanner, NEWLINE } from "./scanner.ts";
 import type { Source } from "./source.ts";
 
 export const LINE_MAX: number = 16 << 20;
@@ -91,36 +91,31 @@ export function* backward(source: Source, end: number): Generator<Span> {
 
 /** The lines from `from` (a line's start) to `to`; the last one may lack its newline. */
 export function* forward(source: Source, from: number, to: number): Generator<Line> {
-  const scanner = makeScanner(CHUNK);
+  using scanner = makeScanner(CHUNK);
   const { bytes } = scanner;
   let long: { parts: Buffer[]; held: number; offset: number } | undefined;
-  try {
-    for (let at = from; at < to; ) {
-      const n = source.read(bytes.subarray(0, Math.min(CHUNK, to - at)), at);
-      if (n === 0) break;
-      let start = 0;
-      for (let next = scanner.skipLines(0, n, 1); next >= 0; next = scanner.skipLines(start, n, 1)) {
-        const part = bytes.subarray(start, next - 1);
-        if (long === undefined)
-          yield { offset: at + start, end: at + next, bytes: part, whole: true, truncated: false };
-        else yield joined(long, part, at + next, true);
-        long = undefined;
-        start = next;
-      }
-      if (start > 0 && start < n && at + n < to && long === undefined) {
-        at += start; // The rest is read again with what follows it: no copy for ordinary lines.
-        continue;
-      }
-      if (start < n) {
-        long ??= { parts: [], held: 0, offset: at + start };
-        hold(long, bytes.subarray(start, n));
-      }
-      at += n;
+  for (let at = from; at < to; ) {
+    const n = source.read(bytes.subarray(0, Math.min(CHUNK, to - at)), at);
+    if (n === 0) break;
+    let start = 0;
+    for (let next = scanner.skipLines(0, n, 1); next >= 0; next = scanner.skipLines(start, n, 1)) {
+      const part = bytes.subarray(start, next - 1);
+      if (long === undefined) yield { offset: at + start, end: at + next, bytes: part, whole: true, truncated: false };
+      else yield joined(long, part, at + next, true);
+      long = undefined;
+      start = next;
     }
-    if (long !== undefined) yield joined(long, Buffer.alloc(0), to, false);
-  } finally {
-    giveBack(scanner);
+    if (start > 0 && start < n && at + n < to && long === undefined) {
+      at += start; // The rest is read again with what follows it: no copy for ordinary lines.
+      continue;
+    }
+    if (start < n) {
+      long ??= { parts: [], held: 0, offset: at + start };
+      hold(long, bytes.subarray(start, n));
+    }
+    at += n;
   }
+  if (long !== undefined) yield joined(long, Buffer.alloc(0), to, false);
 }
 
 function hold(long: { parts: Buffer[]; held: number }, part: Buffer): void {
@@ -138,7 +133,7 @@ function joined(
   return { offset: long.offset, end, bytes: Buffer.concat(long.parts), whole, truncated: long.held > LINE_MAX };
 }
 
-function isNewline(source: Source, offset: number): boolean {
+export function isNewline(source: Source, offset: number): boolean {
   const byte = new Uint8Array(1);
   return source.read(byte, offset) === 1 && byte[0] === NEWLINE;
 }

@@ -31,7 +31,7 @@ const COUNT_MAX = 1 << 30;
 const CHUNK = 1 << 20;
 const STEP_BYTES = 64 << 20;
 
-export class Log {
+export class Log implements Disposable {
   readonly source: Source;
   readonly index: LineIndex;
   readonly options: RecordOptions;
@@ -57,6 +57,10 @@ export class Log {
   close(): void {
     this.source.close();
     this.index.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   /** What a reader may see: of a living run only whole lines. */

@@ -1,3 +1,4 @@
+import { isFields } from "../core/json.ts";
 import type { Line } from "./lines.ts";
 import { isBlank } from "./scanner.ts";
 
@@ -51,7 +52,7 @@ export function toRecord(
   try {
     text = utf8.decode(line.bytes);
     const data: unknown = JSON.parse(text);
-    const fields = isObject(data) ? data : {};
+    const fields = isFields(data) ? data : {};
     const lifecycle = options.type === "stdout" && fields["type"] === "lifecycle" && line.offset === 0;
     return {
       ...base,
@@ -88,8 +89,4 @@ function ownTime(value: unknown): string | undefined {
     typeof value === "number" || (typeof value === "string" && /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d/.test(value));
   const time = new Date(isTime ? value : Number.NaN);
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -13,7 +13,8 @@ export function isBlank(bytes: Uint8Array): boolean {
   return true;
 }
 
-export interface Scanner {
+/** Given back when it is disposed of. */
+export interface Scanner extends Disposable {
   readonly bytes: Buffer;
   countNewlines(from: number, to: number): number;
   /** The position just behind the n-th newline at or after `from`; when there are only k before `to`: -1 - k. */
@@ -47,12 +48,8 @@ export function giveBack(scanner: Scanner): void {
 }
 
 export function withScanner<T>(capacity: number, use: (scanner: Scanner) => T): T {
-  const scanner = makeScanner(capacity);
-  try {
-    return use(scanner);
-  } finally {
-    giveBack(scanner);
-  }
+  using scanner = makeScanner(capacity);
+  return use(scanner);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -104,6 +101,10 @@ export class PlainScanner implements Scanner {
       at += line.length + 1;
     }
     return -1;
+  }
+
+  [Symbol.dispose](): void {
+    giveBack(this);
   }
 }
 

@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { throwIfExhausted, toMidwatchError } from "../core/errors.ts";
-import type { Log } from "./log.ts";
 import { openPiece, type Piece, secretsOf } from "./piece.ts";
 import { type Hit, search } from "./search.ts";
 import type { Answer } from "./search-worker.ts";
@@ -64,9 +63,8 @@ export async function* searchPieces(pieces: readonly Piece[], signal: AbortSigna
 }
 
 function* searchHere(piece: Piece, signal: AbortSignal): Generator<Found> {
-  let log: Log | undefined;
   try {
-    log = openPiece(piece);
+    using log = openPiece(piece);
     for (const hit of search(log, piece.text, piece.from, piece.to, secretsOf(piece))) {
       if (signal.aborted) return;
       yield { hit };
@@ -74,8 +72,6 @@ function* searchHere(piece: Piece, signal: AbortSignal): Generator<Found> {
   } catch (error) {
     throwIfExhausted(error);
     yield { fault: toMidwatchError(error).message };
-  } finally {
-    log?.close();
   }
 }
 

@@ -3,7 +3,6 @@
 // since all that its worker found before has been taken.
 import { parentPort, workerData } from "node:worker_threads";
 import { toMidwatchError } from "../core/errors.ts";
-import type { Log } from "./log.ts";
 import { openPiece, type Piece, secretsOf } from "./piece.ts";
 import { type Hit, search } from "./search.ts";
 
@@ -25,9 +24,8 @@ function give(hits: Hit[]): void {
 }
 
 parentPort?.on("message", (piece: Piece) => {
-  let log: Log | undefined;
   try {
-    log = openPiece(piece);
+    using log = openPiece(piece);
     let hits: Hit[] = [];
     for (const hit of search(log, piece.text, piece.from, piece.to, secretsOf(piece))) {
       hits.push(hit);
@@ -39,7 +37,5 @@ parentPort?.on("message", (piece: Piece) => {
     tell({ done: true });
   } catch (error) {
     tell({ error: toMidwatchError(error).message });
-  } finally {
-    log?.close();
   }
 });

@@ -2,7 +2,7 @@
 import { replaceSpans, type SecretFinder } from "../core/secret-values.ts";
 import { type Span, tailStart } from "./lines.ts";
 import type { Log } from "./log.ts";
-import { giveBack, makeScanner, NEWLINE } from "./scanner.ts";
+import { makeScanner, NEWLINE } from "./scanner.ts";
 
 export interface Hit {
   /** Of the line's first byte; a reader can go on from here. */
@@ -32,39 +32,35 @@ export function* search(
   if (sought.text !== text) sought = { text, needle: Buffer.from(text) };
   const { needle } = sought;
   if (needle.length === 0 || needle.length > CHUNK / 4) return;
-  const scanner = makeScanner(CHUNK);
-  try {
-    for (let at = from; at < end; ) {
-      const n = log.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
-      if (n < needle.length) return;
-      const chunk = { bytes: scanner.bytes.subarray(0, n), at };
-      let next: number | undefined;
-      // Lines before a place in this chunk: where there are many hits, what lies between two of them is counted here.
-      let counted: { offset: number; lines: number } | undefined;
-      for (let hit = scanner.indexOf(needle, 0, n); hit >= 0; ) {
-        const line = lineAround(log, chunk, hit, end);
-        const before =
-          counted === undefined
-            ? log.lineAt(line.start)
-            : counted.lines + scanner.countNewlines(counted.offset - at, line.start - at);
-        counted = before === null ? undefined : { offset: line.end, lines: before + 1 };
-        yield {
-          offset: line.start,
-          seq: before === null ? null : before + 1,
-          timestamp: timeOf(log, line.end),
-          text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, secrets()),
-        };
-        if (line.end - at >= n) {
-          next = line.end; // A line that goes on behind this chunk: go on behind the line.
-          break;
-        }
-        hit = scanner.indexOf(needle, line.end - at, n);
+  using scanner = makeScanner(CHUNK);
+  for (let at = from; at < end; ) {
+    const n = log.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
+    if (n < needle.length) return;
+    const chunk = { bytes: scanner.bytes.subarray(0, n), at };
+    let next: number | undefined;
+    // Lines before a place in this chunk: where there are many hits, what lies between two of them is counted here.
+    let counted: { offset: number; lines: number } | undefined;
+    for (let hit = scanner.indexOf(needle, 0, n); hit >= 0; ) {
+      const line = lineAround(log, chunk, hit, end);
+      const before =
+        counted === undefined
+          ? log.lineAt(line.start)
+          : counted.lines + scanner.countNewlines(counted.offset - at, line.start - at);
+      counted = before === null ? undefined : { offset: line.end, lines: before + 1 };
+      yield {
+        offset: line.start,
+        seq: before === null ? null : before + 1,
+        timestamp: timeOf(log, line.end),
+        text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, secrets()),
+      };
+      if (line.end - at >= n) {
+        next = line.end; // A line that goes on behind this chunk: go on behind the line.
+        break;
       }
-      // The text may begin at the end of this chunk.
-      at = next ?? (at + n >= end ? end : at + n - needle.length + 1);
+      hit = scanner.indexOf(needle, line.end - at, n);
     }
-  } finally {
-    giveBack(scanner);
+    // The text may begin at the end of this chunk.
+    at = next ?? (at + n >= end ? end : at + n - needle.length + 1);
   }
 }
 

@@ -60,7 +60,7 @@ export function isSameFile(
   return dev === then.dev && ino === then.ino && (birthtimeMs === then.birth_ms || birthtimeMs === ctimeMs);
 }
 
-export class FileSource implements Source {
+export class FileSource implements Source, Disposable {
   readonly #fd: number;
   /** Of the open file when it was opened, whatever its name leads to now. */
   readonly opened: Stats;
@@ -120,5 +120,9 @@ export class FileSource implements Source {
 
   close(): void {
     closeSync(this.#fd);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

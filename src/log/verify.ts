@@ -4,7 +4,7 @@ import type { IndexEntry, LineIndex } from "./line-index.ts";
 import { LINE_MAX } from "./lines.ts";
 import type { Log } from "./log.ts";
 import { toRecord } from "./record.ts";
-import { giveBack, makeScanner, NEWLINE, type Scanner } from "./scanner.ts";
+import { makeScanner, NEWLINE, type Scanner } from "./scanner.ts";
 
 interface BadLine {
   line_number: number;
@@ -32,12 +32,8 @@ const STALE_BYTES = 64 << 20;
 
 /** `end`: of a living run only its whole lines. */
 export function* verify(log: Log, end: number): Steps<Verified> {
-  const scanner = makeScanner(CHUNK + LINE_MAX + CHUNK);
-  try {
-    return yield* verifyWith(scanner, log, end);
-  } finally {
-    giveBack(scanner);
-  }
+  using scanner = makeScanner(CHUNK + LINE_MAX + CHUNK);
+  return yield* verifyWith(scanner, log, end);
 }
 
 /**

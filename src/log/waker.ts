@@ -2,7 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 
 /** Sleeps until the folder changes, the time is up, or the caller ends. */
-export class Waker {
+export class Waker implements Disposable {
   #watcher: FSWatcher | undefined;
   #wake: (byChange?: boolean) => void = () => undefined;
   readonly #signal: AbortSignal;
@@ -48,5 +48,9 @@ export class Waker {
   close(): void {
     this.#unwatch();
     this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorRecord, MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
+import { isFields, parseJson } from "../core/json.ts";
 import { iso } from "../core/time.ts";
 import { isUnheard } from "./fault.ts";
 import type { Hub } from "./hub.ts";
@@ -104,12 +105,8 @@ async function reply(
   text: string,
   handle: (question: Question) => Promise<unknown>,
 ): Promise<string> {
-  let sent: Sent;
-  try {
-    sent = JSON.parse(text) as Sent;
-  } catch {
-    return JSON.stringify({ error: new MidwatchError("USAGE", "This is no question.") });
-  }
+  const sent = parseJson(text) as Sent | undefined;
+  if (!isFields(sent)) return JSON.stringify({ error: new MidwatchError("USAGE", "This is no question.") });
   const act = async (): Promise<Reply> => {
     try {
       // What may be asked is decided by the subject it came on, not by what it says of itself.

@@ -2,7 +2,7 @@ import type { BadLine, Cursor, Engine, EngineHealth, ReadOptions, Register, Stor
 import type { JournalEvent } from "../journal/event.ts";
 import { Hub, type HubSettings } from "./hub.ts";
 import { NatsLog } from "./log.ts";
-import { fleetNames } from "./names.ts";
+import { fleetNames, type Names } from "./names.ts";
 import { NatsRegisters } from "./registers.ts";
 
 /** Which hub, which fleet on it, and in whose name. */
@@ -12,10 +12,23 @@ export interface NatsEngineOptions extends HubSettings {
   origin: string;
 }
 
-interface Opened {
+export interface Opened {
   hub: Hub;
+  names: Names;
   log: NatsLog;
   registers: NatsRegisters;
+}
+
+/** All that a fleet has on its hub, over one connection. */
+export async function openFleet({ fleet, origin, ...settings }: NatsEngineOptions): Promise<Opened> {
+  const names = fleetNames(fleet);
+  const hub = await Hub.open(settings);
+  try {
+    return { hub, names, log: await NatsLog.open(hub, names, origin), registers: await NatsRegisters.open(hub, names) };
+  } catch (error) {
+    await hub.close();
+    throw error;
+  }
 }
 
 /** The engine of many machines: events and registers on NATS JetStream. The connection is made with the first call. */
@@ -29,23 +42,11 @@ export class NatsEngine implements Engine {
 
   /** One that failed is tried again with the next call. */
   #open(): Promise<Opened> {
-    this.#opened ??= this.#connect().catch((error: unknown) => {
+    this.#opened ??= openFleet(this.#options).catch((error: unknown) => {
       this.#opened = undefined;
       throw error;
     });
     return this.#opened;
-  }
-
-  async #connect(): Promise<Opened> {
-    const { fleet, origin, ...settings } = this.#options;
-    const names = fleetNames(fleet);
-    const hub = await Hub.open(settings);
-    try {
-      return { hub, log: await NatsLog.open(hub, names, origin), registers: await NatsRegisters.open(hub, names) };
-    } catch (error) {
-      await hub.close();
-      throw error;
-    }
   }
 
   async append(events: readonly JournalEvent[]): Promise<void> {

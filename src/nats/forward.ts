@@ -3,6 +3,7 @@
  * where in the journal it came from, so we go on behind it; and a batch is stored only if that message is still the last. So each event
  * is there once and in order, whoever is killed in between, with two of us at once, and however long the hub was away.
  */
+import { parseJson } from "../core/json.ts";
 import type { Cursor, EventLog } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import { isNotFound } from "./fault.ts";
@@ -158,9 +159,5 @@ export class Forwarder {
 const NOTHING: ReadonlySet<string> = new Set();
 
 function idOf(text: string): string {
-  try {
-    return String((JSON.parse(text) as { id?: unknown }).id);
-  } catch {
-    return "";
-  }
+  return String((parseJson(text) as { id?: unknown } | null | undefined)?.id);
 }

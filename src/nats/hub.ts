@@ -16,7 +16,7 @@ const REQUEST_MS = 5000;
 const MANAGER_MS = 2000;
 const PATIENCE_MS = 5000;
 const AGAIN_MS = 100;
-const VARZ = "$SYS.REQ.SERVER.PING.VARZ";
+export const VARZ = "$SYS.REQ.SERVER.PING.VARZ";
 const VARZ_MS = 1000;
 const LEAST = [2, 12] as const;
 /** In a cluster each value is kept by three servers; one by itself keeps it alone. */
@@ -98,7 +98,11 @@ export class Hub {
       throw refusal(error) ?? away(error, `${settings.servers.join(", ")} cannot be reached`);
     }
     try {
-      assertVersion(connection.info?.version ?? "");
+      const version = connection.info?.version ?? "";
+      if (!isCurrent(version))
+        throw new MidwatchError("BAD_HUB", `The hub runs nats-server ${version}; midwatch needs 2.12 or newer.`, {
+          hint: "Older ones ignore what keeps a deposed leader from writing. Install a current one: one program, from nats.io or Debian forky.",
+        });
       const manager = await client.jetstream.jetstreamManager(connection, { checkAPI: false, timeout: MANAGER_MS });
       return new Hub(client, connection, manager, settings);
     } catch (error) {
@@ -152,7 +156,7 @@ export class Hub {
   }
 
   async #answered<T>(act: () => Promise<T>): Promise<T> {
-    this.#assertHere();
+    if (!this.isHere) throw away(undefined, "There is no connection to the hub");
     const { promise: lost, reject } = Promise.withResolvers<never>();
     this.#waiting.add(reject);
     try {
@@ -164,10 +168,6 @@ export class Hub {
     }
   }
 
-  #assertHere(): void {
-    if (!this.isHere) throw away(undefined, "There is no connection to the hub");
-  }
-
   /** Asked once: a server cannot change it while it runs. */
   durability(): Promise<Durability> {
     this.#durability ??= this.#askDurability();
@@ -177,22 +177,14 @@ export class Hub {
   async #askDurability(): Promise<Durability> {
     const servers = [...(await this.#varzBySystem()), ...(await varzByHttp(this.#settings.monitors ?? []))];
     const unsafe = servers.filter(({ jetstream }) => jetstream?.config?.sync_always !== true);
-    if (unsafe.length > 0) {
-      const names = unsafe.map(({ server_name }) => server_name ?? "?").join(", ");
-      const why = "so a power cut takes what it acknowledged: set `sync_interval: always` under `jetstream`.";
-      return {
-        durable: false,
-        problems: [`The hub (${names}) does not sync to the disk before it acknowledges, ${why}`],
-      };
-    }
-    if (servers.length < this.replicas) {
-      const what = "Whether the hub syncs to the disk before it acknowledges is not known";
-      return {
-        durable: false,
-        problems: [`${what}: export VARZ as \`midwatch nats init\` does, or set nats_monitor.`],
-      };
-    }
-    return { durable: true, problems: [] };
+    const names = unsafe.map(({ server_name }) => server_name ?? "?").join(", ");
+    const problems =
+      unsafe.length > 0
+        ? [`The hub (${names}) does not sync to the disk before it acknowledges, ${UNSAFE}`]
+        : servers.length < this.replicas
+          ? [UNKNOWN]
+          : [];
+    return { durable: problems.length === 0, problems };
   }
 
   /** Answers of all servers, where the system account exports the question to ours. */
@@ -222,6 +214,10 @@ export function isLoopback(server: string): boolean {
   const host = URL.canParse(text) ? new URL(text).hostname : "";
   return host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
 }
+
+const UNSAFE = "so a power cut takes what it acknowledged: set `sync_interval: always` under `jetstream`.";
+const UNKNOWN =
+  "Whether the hub syncs to the disk before it acknowledges is not known: export VARZ as `midwatch nats init` does, or set nats_monitor.";
 
 interface Varz {
   server_name?: string;
@@ -283,11 +279,4 @@ function read(what: string, path: string): Uint8Array {
 function isCurrent(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
-}
-
-function assertVersion(version: string): void {
-  if (isCurrent(version)) return;
-  throw new MidwatchError("BAD_HUB", `The hub runs nats-server ${version}; midwatch needs 2.12 or newer.`, {
-    hint: "Older ones ignore what keeps a deposed leader from writing. Install a current one: one program, from nats.io or Debian forky.",
-  });
 }

@@ -1,17 +1,18 @@
 /** The fleet as one process sees it: who is there, what they last said of their agents, and a way to ask each of them. */
 
 import { MidwatchError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
+import { didYouMean } from "../core/nearest.ts";
 import { iso } from "../core/time.ts";
 import type { ListRecord, Phase } from "../core/types.ts";
 import type { Stored } from "../journal/engine.ts";
 import { type EventsOptions, Journal } from "../journal/journal.ts";
 import { ask, awayHost, type Line, type Question } from "./ask.ts";
+import { type Opened, openFleet } from "./engine.ts";
 import type { HostFact, HostRecord } from "./host.ts";
-import { Hub, type HubSettings } from "./hub.ts";
-import { NatsLog } from "./log.ts";
-import { fleetNames, type Names } from "./names.ts";
-import { NatsRegisters } from "./registers.ts";
+import type { Hub, HubSettings } from "./hub.ts";
+import type { NatsLog } from "./log.ts";
+import type { Names } from "./names.ts";
+import type { NatsRegisters } from "./registers.ts";
 
 const PING_MS = 1500;
 
@@ -43,7 +44,7 @@ export class FleetLink implements Line, AsyncDisposable {
   readonly registers: NatsRegisters;
   readonly #log: NatsLog;
 
-  private constructor(hub: Hub, names: Names, registers: NatsRegisters, log: NatsLog) {
+  private constructor({ hub, names, registers, log }: Opened) {
     this.hub = hub;
     this.names = names;
     this.registers = registers;
@@ -51,14 +52,7 @@ export class FleetLink implements Line, AsyncDisposable {
   }
 
   static async open(settings: HubSettings, fleet: string, host: string): Promise<FleetLink> {
-    const names = fleetNames(fleet);
-    const hub = await Hub.open(settings);
-    try {
-      return new FleetLink(hub, names, await NatsRegisters.open(hub, names), await NatsLog.open(hub, names, host));
-    } catch (error) {
-      await hub.close();
-      throw error;
-    }
+    return new FleetLink(await openFleet({ ...settings, fleet, origin: host }));
   }
 
   /** What all hosts wrote, each in its order. */
@@ -66,11 +60,16 @@ export class FleetLink implements Line, AsyncDisposable {
     return new Journal(this.#log).events(options);
   }
 
+  /** Who has a register of this kind, by name. */
+  async #named(kind: "hosts" | "drain"): Promise<string[]> {
+    return (await this.registers.keys(`${kind}/`)).map((key) => key.slice(kind.length + 1));
+  }
+
   /** Sorted by name; each is asked whether it is there. */
   async hosts(): Promise<HostRecord[]> {
-    const keys = await this.registers.keys("hosts/");
-    const drained = new Set((await this.registers.keys("drain/")).map((key) => key.slice("drain/".length)));
-    const found = await Promise.all(keys.map((key) => this.registers.get<HostFact>(key)));
+    const drained = new Set(await this.#named("drain"));
+    const names = await this.#named("hosts");
+    const found = await Promise.all(names.map((name) => this.registers.get<HostFact>(`hosts/${name}`)));
     const facts = found.flatMap((one) => (one?.value.v === 1 ? [one.value] : []));
     return await Promise.all(
       facts.map(async (fact) => ({
@@ -98,13 +97,12 @@ export class FleetLink implements Line, AsyncDisposable {
 
   /** A name, or a beginning that only one has. */
   async find(text: string): Promise<string> {
-    const names = (await this.registers.keys("hosts/")).map((key) => key.slice("hosts/".length));
+    const names = await this.#named("hosts");
     if (names.includes(text)) return text;
     const [only, ...more] = names.filter((name) => name.startsWith(text));
     if (only !== undefined && more.length === 0) return only;
-    const near = nearest(text, names);
     throw new MidwatchError("NOT_FOUND_HOST", `There is no host ${JSON.stringify(text)} in this fleet.`, {
-      hint: near === undefined ? "`midwatch hosts` lists them." : `Did you mean ${near}?`,
+      hint: didYouMean(text, names, "`midwatch hosts` lists them."),
     });
   }
 
@@ -121,8 +119,7 @@ export class FleetLink implements Line, AsyncDisposable {
 
   /** The agents of all hosts. */
   async list(all: boolean): Promise<FleetRecord[]> {
-    const keys = await this.registers.keys("hosts/");
-    const hosts = keys.map((key) => key.slice("hosts/".length));
+    const hosts = await this.#named("hosts");
     return (await Promise.all(hosts.map((host) => this.#listOf(host, all)))).flat();
   }
 

@@ -5,6 +5,7 @@ import type { ObjectStore } from "@nats-io/obj";
 import { away } from "./fault.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
+import { known } from "./stream.ts";
 
 export class LogStore {
   readonly #hub: Hub;
@@ -22,14 +23,8 @@ export class LogStore {
     const objects = new Objm(hub.client.jetstream.jetstream(hub.connection, { checkAPI: false }));
     const bucket = names.objects(host);
     return await hub.ask(async ({ streams }) => {
-      try {
-        await streams.info(`OBJ_${bucket}`);
-        return new LogStore(hub, await objects.open(bucket));
-      } catch (error) {
-        if ((error as { code?: number }).code !== 10059) throw error;
-        if (!make) return undefined;
-        return new LogStore(hub, await objects.create(bucket, { replicas: hub.replicas }));
-      }
+      if ((await known(streams, `OBJ_${bucket}`)) !== undefined) return new LogStore(hub, await objects.open(bucket));
+      return make ? new LogStore(hub, await objects.create(bucket, { replicas: hub.replicas })) : undefined;
     });
   }
 

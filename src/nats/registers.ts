@@ -3,6 +3,7 @@
  * the stream, never from a copy that may lag. The revision is the message's number, so a value never has the revision of another.
  */
 import { MidwatchError } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
 import type { Register, Registers } from "../journal/engine.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
@@ -49,7 +50,8 @@ export class NatsRegisters implements Registers {
     );
     if (found === null) return undefined;
     const deleted = found.header?.has(OPERATION) ?? false;
-    return { seq: found.seq, deleted, value: deleted ? null : parsed(found.string()) };
+    // What cannot be read is a register without a value: it can be set, and nobody is stuck with it.
+    return { seq: found.seq, deleted, value: deleted ? null : (parseJson(found.string()) ?? null) };
   }
 
   async set(key: string, value: unknown, rev: number): Promise<number | undefined> {
@@ -83,14 +85,5 @@ export class NatsRegisters implements Registers {
     const begin = keys.filter((key) => key.startsWith(prefix));
     const found = await Promise.all(begin.map((key) => this.#last(key)));
     return begin.filter((_, i) => found[i] !== undefined && !found[i].deleted).sort();
-  }
-}
-
-/** What cannot be read is a register without a value: it can be set, and nobody is stuck with it. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -1,4 +1,5 @@
 /** The configuration of a server for one fleet: who may do what, by the keys of people and hosts. */
+import { VARZ } from "./hub.ts";
 import { fleetNames } from "./names.ts";
 
 export interface ServerConfigOptions {
@@ -10,8 +11,6 @@ export interface ServerConfigOptions {
   tls?: { cert: string; key: string; ca?: string | undefined } | undefined;
   storeDir: string;
 }
-
-const VARZ = "$SYS.REQ.SERVER.PING.VARZ";
 
 /**
  * A host publishes what it wrote, tells of itself, claims what it is asked and answers; it reads the fleet's streams. It can neither write

@@ -29,7 +29,8 @@ async function made({ manager: { streams } }: Hub, asked: Wanted): Promise<Strea
   }
 }
 
-async function known(streams: JetStreamManager["streams"], name: string): Promise<StreamInfo | undefined> {
+/** Undefined when there is none. */
+export async function known(streams: JetStreamManager["streams"], name: string): Promise<StreamInfo | undefined> {
   try {
     return await streams.info(name);
   } catch (error) {

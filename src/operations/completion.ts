@@ -1,5 +1,4 @@
-import { z } from "./input.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Operation, operation, z } from "./operation.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 

@@ -1,12 +1,14 @@
 /** Input fields that several operations share. Each reads what a person writes and gives what the code uses. */
-import type { RefinementCtx, ZodOptional, ZodString, ZodType } from "zod";
+import type { RefinementCtx, ZodArray, ZodNumber, ZodOptional, ZodString, ZodType } from "zod";
 import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "../core/config/config-fields.ts";
 import { configValue } from "../core/config/config-value.ts";
 import { parseDuration } from "../core/duration.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { parseSize } from "../core/size.ts";
+import type { Progress } from "../core/progress.ts";
+import { formatSize, parseSize } from "../core/size.ts";
 import { parseTime } from "../core/time.ts";
 import { z } from "./input.ts";
+import type { Context } from "./operation.ts";
 
 type Field<Output, Input = string | number> = ZodType<Output, Input>;
 
@@ -42,6 +44,37 @@ export function agentRef(about = "Agent id or a unique prefix of one"): ZodStrin
   return z.string().min(1).describe(about).meta({ value: "ID" });
 }
 
+/** Of an earlier run of an agent. */
+export const runNumber: ZodOptional<ZodNumber> = z
+  .number()
+  .int()
+  .min(1)
+  .max(1e9)
+  .describe("An earlier run")
+  .meta({ value: "N" })
+  .optional();
+
+/** A number of lines, bytes and the like. */
+export function count(about: string): ZodNumber {
+  return z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
+}
+
+export const agentRefs: ZodArray<ZodString> = z
+  .array(z.string())
+  .min(1, "name at least one agent")
+  .describe("Agent ids or unique prefixes")
+  .meta({ value: "ID" });
+
+/** `--data JSON`, read. */
+export function parseData(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new MidwatchError("USAGE", "--data is not JSON.", { hint: 'Write it as \'{"file":"x.ts"}\'.', cause: error });
+  }
+}
+
 /** A parser that throws our error, as a zod transform that reports it. */
 export function plain<In, Out>(parse: (value: In) => Out): (value: In, context: RefinementCtx<In>) => Out {
   return (value, context) => {
@@ -53,4 +86,9 @@ export function plain<In, Out>(parse: (value: In) => Out): (value: In, context: 
       return undefined as never; // The issue counts.
     }
   };
+}
+
+/** Tells how far long work has come. */
+export function bytesDone(context: Context): Progress {
+  return (bytes, done) => context.progress(`${formatSize(bytes)} ${done}`);
 }

@@ -3,8 +3,7 @@ import { dirname } from "node:path";
 import { loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type FleetLink, openFleet, type Workspace } from "../fleet/workspace.ts";
-import { workspaceOf } from "./open.ts";
-import type { Context } from "./operation.ts";
+import { type Context, workspaceOf } from "./operation.ts";
 
 export async function fleetOf(context: Context): Promise<FleetLink> {
   const workspace = ownWorkspace(context);

@@ -4,11 +4,11 @@ import { completion } from "./completion.ts";
 import { demo } from "./house/demo.ts";
 import { doctor } from "./house/doctor.ts";
 import { drain, hosts } from "./house/hosts.ts";
-import { mcp } from "./house/mcp.ts";
-import { mcpInstall } from "./house/mcp-install.ts";
+import { mcp, mcpInstall } from "./house/mcp-install.ts";
 import { natsInit } from "./house/nats-init.ts";
 import { prune } from "./house/prune.ts";
 import { reap } from "./house/reap.ts";
+import { trust } from "./house/trust.ts";
 import { up } from "./house/up.ts";
 import { alert } from "./journal/alert.ts";
 import { checkpoint } from "./journal/checkpoint.ts";
@@ -22,15 +22,13 @@ import { archive, restore } from "./read/archive.ts";
 import { cost } from "./read/cost.ts";
 import { diff } from "./read/diff.ts";
 import { health } from "./read/health.ts";
-import { jsonl } from "./read/jsonl.ts";
+import { jsonl, verify } from "./read/jsonl.ts";
 import { logs } from "./read/logs.ts";
 import { metrics } from "./read/metrics.ts";
 import { page } from "./read/page.ts";
 import { search } from "./read/search.ts";
-import { summary } from "./read/summary.ts";
+import { summary, watch } from "./read/summary.ts";
 import { timeline } from "./read/timeline.ts";
-import { verify } from "./read/verify.ts";
-import { watch } from "./read/watch.ts";
 import { remotely } from "./remote.ts";
 import { attach } from "./run/attach.ts";
 import { ls } from "./run/ls.ts";
@@ -41,8 +39,7 @@ import { messages, send } from "./run/send.ts";
 import { show } from "./run/show.ts";
 import { status } from "./run/status.ts";
 import { stop } from "./run/stop.ts";
-import { task } from "./run/task.ts";
-import { tasks } from "./run/tasks.ts";
+import { task, tasks } from "./run/task.ts";
 import { wait } from "./run/wait.ts";
 import { version } from "./version.ts";
 
@@ -91,6 +88,7 @@ const all: readonly Operation[] = [
   reap,
   prune,
   doctor,
+  trust,
   demo,
   completion,
   version,

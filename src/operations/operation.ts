@@ -3,10 +3,15 @@
  * input (input.ts) is the single source of flags, help, JSON Schema and checks: each field says what it is by `.describe()`, and by
  * `.meta({ short, value, suggest })` how the CLI names it and which words it offers.
  */
-import type { z } from "zod";
+import type { ZodObject } from "zod";
+import type { ConfigInput } from "../core/config/config.ts";
+import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { Caller, Workspace } from "../fleet/workspace.ts";
-import type { Described } from "./input.ts";
+import { type Caller, openWorkspace, type Workspace } from "../fleet/workspace.ts";
+import type { Described, Output } from "./input.ts";
+import { assertMay } from "./rights.ts";
+
+export { type Output, z } from "./input.ts";
 
 /** What a door knows about the caller. */
 export interface Context {
@@ -97,17 +102,43 @@ export interface Operation {
 }
 
 /** As its author writes it: input and data have their types. */
-export interface OperationSpec<Input extends z.ZodObject, Data>
-  extends Omit<Operation, "input" | "looks" | "run" | "render" | "next" | "exitCode"> {
+export interface OperationSpec<Input extends ZodObject, Data>
+  extends Omit<Operation, "input" | "positionals" | "looks" | "run" | "render" | "next" | "exitCode"> {
   readonly input: Input;
-  looks?(input: z.output<Input>): boolean;
-  run(context: Context, input: z.output<Input>): Data | Promise<Data> | AsyncIterable<Data>;
+  readonly positionals?: Operation["positionals"];
+  looks?(input: Output<Input>): boolean;
+  run(context: Context, input: Output<Input>): Data | Promise<Data> | AsyncIterable<Data>;
   render?(data: NoInfer<Data>, options: RenderOptions): string;
   next?(data: NoInfer<Data>): string | undefined;
-  exitCode?(data: NoInfer<Data>, input: z.output<Input>): number;
+  exitCode?(data: NoInfer<Data>, input: Output<Input>): number;
 }
 
-export function operation<Input extends z.ZodObject, Data>(spec: OperationSpec<Input, Data>): Operation {
+export function operation<Input extends ZodObject, Data>(spec: OperationSpec<Input, Data>): Operation {
+  const run: typeof spec.run = (context, input) => {
+    assertMay(context, spec.name);
+    return spec.run(context, input);
+  };
   // Doors validate with `input` before they call `run`, so dropping the types here is safe.
-  return spec as unknown as Operation;
+  return { positionals: [], ...spec, run } as unknown as Operation;
+}
+
+export function usage(message: string, hint: string): MidwatchError {
+  return new MidwatchError("USAGE", message, { hint });
+}
+
+export function isStream(answer: unknown): answer is AsyncIterable<unknown> {
+  return typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+}
+
+/** The workspace of a call: the one that the door holds open, or found by the caller's place and opened once. */
+export function workspaceOf(
+  context: Context,
+  more: { make?: boolean; config?: ConfigInput; fallbackDir?: string | undefined } = {},
+): Workspace {
+  const { served } = context;
+  // Neither another workspace nor another place for it: what a server serves is one workspace.
+  if (served !== undefined) return served.workspace.as(served.caller, more.config);
+  const workspace = openWorkspace({ workspace: context.workspace, cwd: context.cwd, env: context.env, ...more });
+  for (const text of workspace.cautions()) context.notice(text);
+  return workspace;
 }

@@ -7,7 +7,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import { type FleetLink, type FleetRecord, type Page, place, readShipped } from "../fleet/workspace.ts";
 import { fleetOf } from "./fleet-of.ts";
-import type { Context, Operation } from "./operation.ts";
+import { type Context, type Operation, usage } from "./operation.ts";
 import { type PromptInput, promptOf } from "./text-input.ts";
 
 /** What a host answers to others. */
@@ -50,9 +50,10 @@ function placed({ host, on, anywhere, ...input }: Input): Elsewhere | undefined 
   if (host === undefined && labels.length === 0 && anywhere !== true) return undefined;
   const local = ["each", "stdin", "env_file", "fallback_dir"].find((field) => input[field] !== undefined);
   if (local !== undefined || input["wait"] === true)
-    throw new MidwatchError("USAGE", `--${(local ?? "wait").replaceAll("_", "-")} does not go to another host.`, {
-      hint: "Leave it out; `midwatch logs -f HOST/ID` follows the agent there.",
-    });
+    throw usage(
+      `--${(local ?? "wait").replaceAll("_", "-")} does not go to another host.`,
+      "Leave it out; `midwatch logs -f HOST/ID` follows the agent there.",
+    );
   return { host: host as string | undefined, on: labels, input };
 }
 
@@ -66,10 +67,7 @@ function named(input: Input): Elsewhere | undefined {
   const hosts = new Set(all.map((one) => HOST_AND_ID.exec(one)?.[1]?.toLowerCase() ?? ""));
   if (hosts.size === 0 || (hosts.size === 1 && hosts.has(""))) return undefined;
   const [host, ...more] = hosts;
-  if (more.length > 0)
-    throw new MidwatchError("USAGE", "These agents are on several hosts.", {
-      hint: "Name those of one host at a time.",
-    });
+  if (more.length > 0) throw usage("These agents are on several hosts.", "Name those of one host at a time.");
   const ids = all.map((one) => one.slice(one.indexOf("/") + 1));
   return { host, on: [], input: { ...input, ...(agents === undefined ? { agent: ids[0] } : { agents: ids }) } };
 }
@@ -197,8 +195,7 @@ async function* logs(context: Context, fleet: FleetLink, host: string, input: In
     return ((await fleet.ask(host, question)) as { items: unknown[] }).items.map(bytesBack);
   };
   if (["grep", "since", "pretty", "task"].some((field) => rest[field])) {
-    if (follow)
-      throw new MidwatchError("USAGE", "Filters of another host's log do not follow.", { hint: "Leave out -f." });
+    if (follow) throw usage("Filters of another host's log do not follow.", "Leave out -f.");
     yield* await read({ ...rest, lines, offset, limit });
     return;
   }

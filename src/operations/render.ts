@@ -58,6 +58,13 @@ export function listTable(records: readonly (ListRecord | FleetRecord)[], option
   return table([["AGENT", "STATE", "NEEDS YOU", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows], options);
 }
 
+export function used({ tokens, cost_usd }: Pick<ListRecord, "tokens" | "cost_usd">, estimated = false): string {
+  const cached = (tokens?.cache_read ?? 0) + (tokens?.cache_write ?? 0);
+  const counts = tokens === null ? "" : `${tokens.input} in, ${tokens.output} out, ${cached} cached tokens`;
+  const cost = cost_usd === null ? "" : `${estimated ? "about " : ""}${cost_usd.toFixed(4)} USD`;
+  return [counts, cost].filter(Boolean).join(", ");
+}
+
 /** The receipt of a stop. */
 export function receipt(report: Report, options: RenderOptions): string {
   const ended = new Map<string, number>();

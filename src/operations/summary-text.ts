@@ -3,7 +3,7 @@
 import { standingWords } from "../core/state-words.ts";
 import type { AgentSummary } from "../fleet/workspace.ts";
 import type { RenderOptions } from "./operation.ts";
-import { age, paint, table } from "./render.ts";
+import { age, paint, table, used } from "./render.ts";
 
 const COLORS = { on_track: "green", drifting: "yellow", off_track: "red", blocked: "red", unknown: "dim" } as const;
 
@@ -26,22 +26,16 @@ export function summaryTable(summaries: readonly AgentSummary[], options: Render
 
 export function summaryText(one: AgentSummary, options: RenderOptions): string {
   const sure = one.confidence_score > 0 ? `, ${Math.round(one.confidence_score * 100)} % reliable in tests` : "";
-  const lines: [string, string][] = [
+  const cause = [one.cause, one.resets_at && `resets at ${one.resets_at}`].filter(Boolean).join(", ");
+  const lines: string[][] = [
     ["agent", `${one.instance_id} (run ${one.run})`],
     ["verdict", `${verdictText(one.on_track_status, options)} since ${age(one.since)}${sure}`],
-    ...(one.cause === null
-      ? []
-      : [
-          ["cause", [one.cause, one.resets_at && `resets at ${one.resets_at}`].filter(Boolean).join(", ")] as [
-            string,
-            string,
-          ],
-        ]),
+    ...(one.cause === null ? [] : [["cause", cause]]),
     ["does", one.current_activity],
     ["task", one.assigned_task],
     ["tools", one.recent_tools.join(", ") || "-"],
     ["idle", one.idle_duration_seconds === null ? "-" : `${one.idle_duration_seconds}s`],
-    ["used", used(one)],
+    ["used", [used(one, one.cost_estimated), one.model].filter(Boolean).join(", ") || "-"],
     ["advice", one.recommended_action],
     ...opinionOf(one),
   ];
@@ -63,15 +57,4 @@ function opinionOf({ second_opinion: opinion }: AgentSummary): [string, string][
   const { model, at, status, confidence, activity, recommended_action: advice } = opinion;
   const sure = `${Math.round(confidence * 100)} of 100 sure`;
   return [[model, [`${status}, ${sure}, ${age(at)} ago: ${activity}`, advice].filter(Boolean).join(" ")]];
-}
-
-function used({ tokens, cost_usd, cost_estimated, model }: AgentSummary): string {
-  const parts = [
-    tokens === null
-      ? ""
-      : `${tokens.input} in, ${tokens.output} out, ${tokens.cache_read + tokens.cache_write} cached tokens`,
-    cost_usd === null ? "" : `${cost_estimated ? "about " : ""}${cost_usd.toFixed(4)} USD`,
-    model ?? "",
-  ];
-  return parts.filter(Boolean).join(", ") || "-";
 }

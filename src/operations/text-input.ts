@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import { PROMPT_BYTES } from "../core/intent.ts";
-import type { Context } from "./operation.ts";
+import { type Context, usage } from "./operation.ts";
 
 export interface PromptInput {
   prompt?: string | undefined;
@@ -14,9 +14,7 @@ export interface PromptInput {
 /** The prompt of a run: given as a word, by a file, or by the standard input. */
 export async function promptOf(context: Context, { prompt, prompt_file }: PromptInput): Promise<string | undefined> {
   if (prompt_file !== undefined && prompt !== undefined)
-    throw new MidwatchError("USAGE", "Give a prompt or --prompt-file, not both.", {
-      hint: "Put all of it into the file.",
-    });
+    throw usage("Give a prompt or --prompt-file, not both.", "Put all of it into the file.");
   const path = prompt_file ?? (prompt === "-" && context.door === "cli" ? prompt : undefined);
   return path === undefined ? prompt : await readInput(context, path, "The prompt", PROMPT_BYTES);
 }
@@ -24,9 +22,10 @@ export async function promptOf(context: Context, { prompt, prompt_file }: Prompt
 /** `-` is the standard input. `what` names the text in errors: "The prompt". */
 export async function readInput(context: Context, path: string, what: string, maxBytes: number): Promise<string> {
   if (context.door !== "cli")
-    throw new MidwatchError("USAGE", `${what} cannot be read from ${quote(path)} here.`, {
-      hint: "Files and the standard input belong to the command line: send the text itself.",
-    });
+    throw usage(
+      `${what} cannot be read from ${quote(path)} here.`,
+      "Files and the standard input belong to the command line: send the text itself.",
+    );
   const parts: Buffer[] = [];
   let bytes = 0;
   try {
@@ -42,9 +41,10 @@ export async function readInput(context: Context, path: string, what: string, ma
     });
   }
   if (bytes > maxBytes)
-    throw new MidwatchError("USAGE", `${what} is longer than ${maxBytes} bytes.`, {
-      hint: "Put long text into a file that the agent can read, and name that file.",
-    });
+    throw usage(
+      `${what} is longer than ${maxBytes} bytes.`,
+      "Put long text into a file that the agent can read, and name that file.",
+    );
   return decode(Buffer.concat(parts), what).replace(/\r?\n$/, "");
 }
 

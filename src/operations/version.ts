@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
-import { z } from "./input.ts";
-import { type Operation, operation } from "./operation.ts";
+import { type Operation, operation, z } from "./operation.ts";
 
 export const version: Operation = operation({
   name: "version",
   summary: "Print the version of midwatch and of its runtime",
-  positionals: [],
   input: z.strictObject({}),
   changes: false,
   examples: ["midwatch version"],

@@ -2,7 +2,14 @@
 
 const NONCE_PATH = /^\/tmp\/mw-[0-9a-f]{32}(\/|$)/;
 /** What midwatch sets for the processes of a run. */
-const OF_A_RUN = ["MIDWATCH_NONCE", "MIDWATCH_AGENT", "MIDWATCH_RUN", "MIDWATCH_WORKSPACE", "MIDWATCH_CAPABILITY"];
+const OF_A_RUN = [
+  "MIDWATCH_NONCE",
+  "MIDWATCH_AGENT",
+  "MIDWATCH_RUN",
+  "MIDWATCH_WORKSPACE",
+  "MIDWATCH_CAPABILITY",
+  "MIDWATCH_RIGHTS",
+];
 
 export function withoutOuterRun(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const clean: NodeJS.ProcessEnv = { ...env };

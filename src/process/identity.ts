@@ -59,8 +59,20 @@ export function isKeeper(identity: ProcessIdentity, nonce: string): boolean {
 
 /** Does any keeper of `agent.run` live? Looks at every process: for the rare case that a run's facts are gone. */
 export function hasKeeper(name: string): boolean {
+  return keepersOf(processTable.look(), name).length > 0;
+}
+
+/** A variable of every process that is called as the keeper of `agent.run` is; the oldest first, which surely is its keeper. */
+export function keeperVariables(name: string, variable: string): (string | undefined)[] {
   const look = processTable.look();
-  return look.pids().some((pid) => {
+  const age = (pid: number): number => look.stat(pid)?.start_ticks ?? Number.POSITIVE_INFINITY;
+  return keepersOf(look, name)
+    .sort((a, b) => age(a) - age(b))
+    .map((pid) => look.variable(pid, variable));
+}
+
+function keepersOf(look: ProcessLook, name: string): number[] {
+  return look.pids().filter((pid) => {
     const [, verb, run] = look.args(pid);
     return run === name && (verb === "run" || verb === "adopt");
   });

@@ -12,6 +12,9 @@ export type KeeperAnswer = { start: StartFact } | { adopted: true } | { error: {
 
 const ANSWER_MS = 10_000;
 
+/** The variable in which a keeper carries the rights of its agent, as JSON. */
+export const RIGHTS = "MIDWATCH_RIGHTS";
+
 /**
  * Starts `keeper run` or `keeper adopt` in its own session. The orders go through a pipe: a launcher that dies half-way
  * leaves orders without their `end`, and nothing is started.
@@ -21,12 +24,13 @@ export function startKeeper(
   name: string,
   nonce: string,
   orders: readonly Order[],
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv,
+  rights: object,
 ): Promise<KeeperAnswer> {
   const keeper = spawn(keeperBinary(env).path, [verb, name, nonce], {
     cwd: "/",
     detached: true,
-    env: withoutOuterRun(env),
+    env: { ...withoutOuterRun(env), [RIGHTS]: JSON.stringify(rights) },
     stdio: ["pipe", "pipe", "ignore"],
   });
   return new Promise((resolve, reject) => {

@@ -27,6 +27,8 @@ export interface ProcessLook {
   /** Empty when it has ended or is another user's. */
   args(pid: number): string[];
   cwd(pid: number): string | undefined;
+  /** A variable that it was started with; undefined too where the system does not tell, or it is another user's. */
+  variable(pid: number, name: string): string | undefined;
 }
 
 export interface ProcessTable {
@@ -55,6 +57,11 @@ const proc: ProcessLook = {
   stat: (pid) => unless(() => parseStat(pid, readFileSync(`/proc/${pid}/stat`, "latin1")), undefined),
   args: (pid) => unless(() => readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0"), []),
   cwd: (pid) => unless(() => readlinkSync(`/proc/${pid}/cwd`), undefined),
+  variable: (pid, name) =>
+    unless(() => readFileSync(`/proc/${pid}/environ`, "utf8"), "")
+      .split("\0")
+      .find((one) => one.startsWith(`${name}=`))
+      ?.slice(name.length + 1),
 };
 
 /** The name may hold spaces and brackets; the fields begin behind the last bracket. */
@@ -117,6 +124,7 @@ export const keeperTable: ProcessTable = {
       stat: (one) => rows.get(one),
       args: (one) => rows.get(one)?.args ?? [],
       cwd: (one) => rows.get(one)?.cwd ?? undefined,
+      variable: () => undefined,
     };
   },
   mentions: (text) => askKeeper("mentioned", text).trim() === "yes",

@@ -13,6 +13,7 @@ import type { Driver, LaunchRequest, PrivateFile } from "../drivers/driver.ts";
 import type { KeeperAnswer, Order } from "../process/keeper.ts";
 import type { AgentRow } from "../registry/registry.ts";
 import type { Repository, WorktreePlan } from "../worktree/worktree.ts";
+import { type Rights, stricterBounds } from "./rights-plan.ts";
 
 /** What to start, and how; `argv`, or a `driver` with a `prompt`, is enough. */
 export interface StartOptions {
@@ -81,11 +82,14 @@ interface StartPlace {
   callerCwd: string;
   cwd: string;
   parent: Pick<AgentRow, "id" | "depth"> | undefined;
+  /** Of those above it: it gets no wider limits than theirs. */
+  above: readonly Rights[];
   tree: WorktreePlan | undefined;
 }
 
 export function intentOf(options: StartOptions, begun: Begun, place: StartPlace, config: Config): IntentFact {
-  const { callerCwd, cwd, parent, tree } = place;
+  const { callerCwd, cwd, parent, above, tree } = place;
+  const bounds = boundsOf(config);
   return {
     ...begun,
     role: options.role ?? null,
@@ -108,7 +112,8 @@ export function intentOf(options: StartOptions, begun: Begun, place: StartPlace,
     labels: [...(options.labels ?? [])],
     queued: options.queue ?? false,
     capability: "",
-    ...boundsOf(config),
+    ...bounds,
+    ...above.reduce(stricterBounds, bounds),
     ...(options.journal === undefined ? {} : { journal: options.journal }),
     ...(options.mcp === false ? { mcp: false } : {}),
   };
@@ -188,6 +193,7 @@ export function commonOrders(layout: Layout, intent: IntentFact): Order[] {
     ["idx", files.index],
     ["events", layout.events],
     ["remove", files.prompt],
+    ["keep", layout.workspaceFact],
     ["keep", paths.intent],
     ["keep", paths.secrets],
     ["keep", layout.task(intent.task).fact],

@@ -18,9 +18,11 @@ import { writeFirstMessage } from "../messages/inbox.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, startKeeper } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
+import { recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
 import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
+import { rightsOf } from "./rights-plan.ts";
 
 export interface Launched {
   row: RunRow;
@@ -53,7 +55,9 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     writeInput(context, plan);
     createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
-    replaceInside(layout.root, paths.intent, `${JSON.stringify(plan.intent)}\n`);
+    const text = `${JSON.stringify(plan.intent)}\n`;
+    if (plan.intent.queued) recordLater(context.trust.state, text, `${agent}.${run} is queued`);
+    replaceInside(layout.root, paths.intent, text);
     step("intent");
   } catch (error) {
     undo(context, plan.intent);
@@ -73,7 +77,14 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   const paths = layout.run(task, agent, run);
   let answer: KeeperAnswer;
   try {
-    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(layout, plan, plan.firstLine), context.env);
+    answer = await startKeeper(
+      "run",
+      `${agent}.${run}`,
+      nonce,
+      runOrders(layout, plan, plan.firstLine),
+      context.env,
+      rightsOf(plan.intent),
+    );
   } catch (error) {
     // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
     try {

@@ -12,6 +12,7 @@ import { trackedFiles } from "../facts/tracked.ts";
 import type { Registry, RunRow } from "../registry/registry.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { type Context, withReader } from "../workspace/context.ts";
+import { isOurs } from "../workspace/trust.ts";
 import { worktreeState } from "../worktree/worktree.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -83,7 +84,8 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     subagents: result?.subagents ?? null,
     deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
     children: below(context, agent, observed),
-    worktree: await worktreeState(context, { task, agent, run: run.run }),
+    // Git runs what a repository says: not in one that came with a stranger's workspace.
+    worktree: isOurs(context) ? await worktreeState(context, { task, agent, run: run.run }) : null,
   };
 }
 

@@ -5,10 +5,14 @@
 
 import { toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
+import { readText } from "../disk/replace.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import { knownTask } from "../facts/locate.ts";
 import type { Observed } from "../facts/observe.ts";
 import { LAUNCH_MS } from "../facts/state.ts";
+import { placeId } from "../journal/event.ts";
+import { forgetLater, isRecorded, recordLater } from "../trust/later.ts";
+import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { compose } from "./compose.ts";
@@ -23,6 +27,7 @@ export async function startWaiting(context: Context, observed: readonly Observed
   for (const { facts, agent, run } of waiting) {
     const turn = (): boolean =>
       withWriter(context, (registry) => registry.takeTurn(agent, run, context.config.max_running, LAUNCH_MS));
+    if (!isAsked(context, facts.intent as IntentFact)) continue;
     if (!turn()) break;
     await startOne(context, facts.intent as IntentFact);
     started++;
@@ -30,19 +35,39 @@ export async function startWaiting(context: Context, observed: readonly Observed
   return started;
 }
 
+/** What this process has told already; others tell it under the same id, so that readers show it once. */
+const told = new Set<string>();
+
+/** An intent lies in the project, where others can write: only what whoever queued it recorded is started. Told once. */
+function isAsked(context: Context, { task, agent, run }: IntentFact): boolean {
+  const text = readText(context.layout.run(task, agent, run).intent) ?? "";
+  if (isRecorded(context.trust.state, text)) return true;
+  const key = `${context.layout.root} ${agent}.${run}`;
+  if (told.has(key)) return false;
+  told.add(key);
+  const content = `${agent} is queued, but nobody here asked for it so: it is not started. Look at it: midwatch show ${agent}; drop it: midwatch stop ${agent}`;
+  audit(context, [{ type: "error", id: placeId("queued", `${agent}.${run}`), content, task, agent, data: { run } }]);
+  return false;
+}
+
 /** With the environment of whoever starts it: the one that asked is gone. */
 async function startOne(context: Context, asked: IntentFact): Promise<void> {
   const { layout } = context;
+  const { intent } = layout.run(asked.task, asked.agent, asked.run);
+  const recorded = [readText(intent) ?? ""];
   try {
     const driver = await findDriver(context, asked.driver);
     const composed = compose(context, driver, asked, knownTask(context, asked.task));
     writeInput(context, composed);
-    const { intent } = layout.run(asked.task, asked.agent, asked.run);
-    replaceInside(layout.root, intent, `${JSON.stringify(composed.intent)}\n`);
+    const text = `${JSON.stringify(composed.intent)}\n`;
+    recorded.push(text);
+    recordLater(context.trust.state, text, `${asked.agent}.${asked.run} has its turn`);
+    replaceInside(layout.root, intent, text);
     await startRun(context, { ...composed, prepare: () => undefined });
   } catch (error) {
     // It can never start so: said once, and the next one has its turn.
     giveUp(context, asked, toMidwatchError(error).message);
     catchUp(context, () => undefined);
   }
+  for (const text of recorded) forgetLater(context.trust.state, text);
 }

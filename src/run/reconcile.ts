@@ -26,6 +26,7 @@ import type { Listed } from "../registry/registry.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
+import { isOurs } from "../workspace/trust.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
 import { giveUp } from "./launch.ts";
 import { commonOrders } from "./launch-plan.ts";
@@ -42,6 +43,7 @@ import {
   unbornStep,
 } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
+import { leastPermission, rightsOf } from "./rights-plan.ts";
 
 export interface ReconcileOptions {
   /** Monotonic. */
@@ -62,6 +64,7 @@ export interface ReconcileOptions {
 export async function reconcile(context: Context, options: ReconcileOptions = {}): Promise<Observed[]> {
   const { layout } = context;
   const { nowMs = monoMs(), of = [], everything = false } = options;
+  const ours = isOurs(context);
   let spentMs = 0;
   const known = withReader(context, (registry) => registry.list());
   const listed = new Map(known.map((entry) => [`${entry.run.agent}.${entry.run.run}`, entry]));
@@ -77,13 +80,14 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
     let facts = seen;
     const entry = listed.get(name);
     const step = unbornStep(facts, entry?.run, nowMs, () => markedMs(context, one));
-    const gone = step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir));
+    const gone = ours && (step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir)));
     const nonce = entry?.run.nonce ?? "";
-    if (gone || (step === "give up" && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
+    const late = ours && step === "give up";
+    if (gone || (late && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
     if (step !== undefined) continue;
     const asked = isAsked(agent);
     let left = isLeft(facts, asked, spentMs, options.large);
-    if (!left) {
+    if (!left && ours) {
       const begun = performance.now();
       const how = { waitMs: asked ? undefined : OTHERS_MS, streams: options.streams };
       ({ facts, left } = await finish(context, one, facts, nowMs, how));
@@ -97,6 +101,7 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   }
   options.known?.keep(new Set(observed.map(({ task, agent, run }) => layout.run(task, agent, run).dir)));
   findMembers(context, observed);
+  if (!ours) return observed; // Nothing in it is taken up, given up or cleaned up.
   await Promise.all(observed.map(({ facts, row }) => adopt(context, facts, row.nonce)));
   for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
   settle(context, observed, listed, unborn);
@@ -115,7 +120,7 @@ async function look(
     const paths = context.layout.run(one.task, one.agent, one.run);
     let facts = known?.read(paths) ?? readFacts(paths);
     const entry = listed.get(name);
-    const remade = isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
+    const remade = isOurs(context) && isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
     if (remade === undefined) return undefined;
     if (remade) facts = readFacts(paths);
     const until = performance.now() + (isAsked(one.agent) ? ENDING_MS : ENDING_OTHERS_MS);
@@ -168,7 +173,10 @@ export async function adopt({ layout, env }: Context, facts: Facts, nonce: strin
   const { intent } = facts;
   if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, isElsewhere(facts))) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
-  await startKeeper("adopt", `${intent.agent}.${intent.run}`, nonce, commonOrders(layout, intent), env);
+  const name = `${intent.agent}.${intent.run}`;
+  // What it may hand on its first keeper knew; its intent it may have changed since.
+  const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
+  await startKeeper("adopt", name, nonce, commonOrders(layout, intent), env, rights);
 }
 
 function settle(

@@ -1,7 +1,7 @@
 /** A new agent: options to intent, then launch. */
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
-import { type AgentId, newAgentId, newNonce, newTaskId, quote, slug, type TaskId } from "../core/ids.ts";
+import { type AgentId, newAgentId, newNonce, newTaskId, slug, type TaskId } from "../core/ids.ts";
 import { PROMPT_BYTES, type TaskFact } from "../core/intent.ts";
 import { iso, monoMs } from "../core/time.ts";
 import { preflight } from "../disk/free-space.ts";
@@ -12,15 +12,14 @@ import type { Driver } from "../drivers/driver.ts";
 import { knownTask } from "../facts/locate.ts";
 import { host } from "../process/identity.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
-import type { AgentRow } from "../registry/registry.ts";
-import { callingAgent, isBelow } from "../workspace/caller.ts";
-import { type Context, withReader, withWriter } from "../workspace/context.ts";
+import { type Context, withWriter } from "../workspace/context.ts";
 import { assertCommand, assertFolder, assertInput } from "../workspace/find-command.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
 import { findRepository, makeWorktree, planWorktree } from "../worktree/worktree.ts";
+import type { Granted } from "./above.ts";
 import { assertProgram, compose } from "./compose.ts";
 import { type Launched, launch } from "./launch.ts";
-import { afterError, intentOf, parentId, type StartOptions, wantsWorktree, warningOf } from "./launch-plan.ts";
+import { afterError, intentOf, type StartOptions, wantsWorktree, warningOf } from "./launch-plan.ts";
 
 const TITLE_MAX = 200;
 
@@ -58,7 +57,8 @@ function stdinTaken(driver: string): MidwatchError {
   });
 }
 
-export async function start(context: Context, driver: Driver, options: StartOptions): Promise<Started> {
+export async function start(context: Context, driver: Driver, granted: Granted): Promise<Started> {
+  const { options, parent, above } = granted;
   const { config, layout } = context;
   const cwd = checkStart(options, driver, context.cwd, context.env);
   if (options.interactive && options.stdin !== undefined)
@@ -69,7 +69,6 @@ export async function start(context: Context, driver: Driver, options: StartOpti
   assertWritable(layout.root);
   assertInside(layout.root, layout.active);
   const room = preflight(layout.root, config);
-  const parent = parentOf(context, options.parent);
   // An agent's children work on its task.
   const known = options.task ?? parent?.task;
   const task = known === undefined ? undefined : knownTask(context, known);
@@ -81,7 +80,7 @@ export async function start(context: Context, driver: Driver, options: StartOpti
     const tree = source && (await planWorktree(context, agent, source, options.branch));
     const name = { v: 1 as const, agent, task: fact.task, run: 1, nonce: newNonce(), ...host() };
     const begun = { ...name, created_at: iso(now), created_mono_ms: monoMs(), driver: driver.name };
-    const asked = intentOf(options, begun, { callerCwd: context.cwd, cwd, parent, tree }, config);
+    const asked = intentOf(options, begun, { callerCwd: context.cwd, cwd, parent, above, tree }, config);
     const composed = compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);
@@ -124,14 +123,4 @@ export function putTask(context: Context, fact: TaskFact): void {
     removeTree(context.layout.root, context.layout.task(task).dir); // It was not made, and nothing says that it was.
     throw error;
   }
-}
-
-function parentOf(context: Context, named: AgentId | undefined): AgentRow | undefined {
-  const id = parentId(callingAgent(context), named, (one, caller) => isBelow(context, one, caller));
-  if (id === undefined) return undefined;
-  const listed = withReader(context, (registry) => registry.get(id));
-  if (listed !== undefined) return listed.agent;
-  throw new MidwatchError("NOT_FOUND_AGENT", `The parent ${quote(id)} is not in this workspace.`, {
-    hint: "`midwatch ls --all` lists the agents.",
-  });
 }

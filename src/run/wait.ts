@@ -11,6 +11,7 @@ import { closeIdle, messagesOf } from "../messages/inbox.ts";
 import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import type { Context } from "../workspace/context.ts";
+import { isOurs } from "../workspace/trust.ts";
 import { show } from "./list.ts";
 import { startWaiting } from "./queue.ts";
 import { reconcile } from "./reconcile.ts";
@@ -49,8 +50,10 @@ export async function wait(context: Context, agents: readonly AgentId[], options
     }
     if (performance.now() - reconciled > RECONCILE_MS) {
       const observed = await reconcile(context); // A keeper killed while we wait is taken over.
-      await startWaiting(context, observed);
-      await closeIdle(context, observed, streams, apart);
+      if (isOurs(context)) {
+        await startWaiting(context, observed);
+        await closeIdle(context, observed, streams, apart);
+      }
       for (const agent of agents) locate(context, agent); // A launch that was given up is not waited for.
       reconciled = performance.now();
     }

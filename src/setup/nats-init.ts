@@ -4,14 +4,11 @@ import { join, resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { replaceUserFile } from "../disk/user-file.ts";
 import { natsClient } from "../nats/client.ts";
-import { serverConfig } from "../nats/server-config.ts";
+import { type ServerConfigOptions, serverConfig } from "../nats/server-config.ts";
 
-export interface NatsInitOptions {
+export interface NatsInitOptions extends Pick<ServerConfigOptions, "fleet" | "listen" | "tls"> {
   folder: string;
-  fleet: string;
   hosts: readonly string[];
-  listen: string;
-  tls?: { cert: string; key: string; ca?: string | undefined } | undefined;
 }
 
 export interface NatsInitRecord {

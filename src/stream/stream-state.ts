@@ -6,8 +6,8 @@
  */
 import { setImmediate as breathe } from "node:timers/promises";
 import { iso, parseRfc3339 } from "../core/time.ts";
-import type { Tokens } from "../core/types.ts";
 import type { Activity, Driver, SessionUse, StreamReader, StreamResult } from "../drivers/driver.ts";
+import { NO_TOKENS, sizeOf } from "../drivers/stream.ts";
 import { lineStartFrom, lineSum } from "../log/lines.ts";
 import type { Log, LogPlace } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
@@ -77,7 +77,8 @@ export class StreamState {
     const result = this.#reader.result();
     if (this.#counted === null) return result;
     // Of a run that was taken up in mid-stream the greater count is nearer: its end is counted from the whole stream.
-    const more = total(this.#counted.tokens) > total(result.tokens) ? this.#counted : result;
+    const more =
+      sizeOf(this.#counted.tokens ?? NO_TOKENS) > sizeOf(result.tokens ?? NO_TOKENS) ? this.#counted : result;
     return { ...result, tokens: more.tokens, cost_usd: more.cost_usd ?? result.cost_usd };
   }
 
@@ -181,8 +182,4 @@ export function understand(
   if (type === "lifecycle") return [];
   const line = data === undefined ? (text ?? raw_content ?? b64 ?? "") : json ? data : JSON.stringify(data);
   return reader.read(line, atMs);
-}
-
-function total(tokens: Tokens | null): number {
-  return tokens === null ? 0 : tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
 }

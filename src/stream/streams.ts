@@ -77,6 +77,6 @@ export function sessionBefore(
   return null;
 }
 
-function keyOf({ agent, run }: RunName): string {
+export function keyOf({ agent, run }: Pick<RunName, "agent" | "run">): string {
   return `${agent}.${run}`;
 }

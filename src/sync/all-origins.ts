@@ -56,19 +56,15 @@ export class AllOrigins implements EventLog {
     }
     const { after, follow = false, signal = NEVER } = options;
     let places: Places = (after === undefined ? undefined : parse(after)) ?? new Map();
-    const waker = follow ? new Waker(dirname(this.#layout.events), signal) : undefined;
-    try {
-      for (let first = true; ; first = false) {
-        await this.#export();
-        using files = new Files(this.#layout);
-        if (first && !files.hold(places)) places = new Map();
-        yield* files.read(places, signal);
-        if (waker === undefined || signal.aborted) return;
-        await waker.wait(POLL_MS);
-        if (signal.aborted) return;
-      }
-    } finally {
-      waker?.close();
+    using waker = follow ? new Waker(dirname(this.#layout.events), signal) : undefined;
+    for (let first = true; ; first = false) {
+      await this.#export();
+      using files = new Files(this.#layout);
+      if (first && !files.hold(places)) places = new Map();
+      yield* files.read(places, signal);
+      if (waker === undefined || signal.aborted) return;
+      await waker.wait(POLL_MS);
+      if (signal.aborted) return;
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs";
 import type { OriginId } from "../core/ids.ts";
-import { growLines } from "../disk/grow-lines.ts";
+import { growLines } from "../disk/append.ts";
 import type { Layout } from "../disk/layout.ts";
 import { takeLock } from "../disk/lock.ts";
 import type { Cursor, EventLog } from "../journal/engine.ts";
@@ -32,15 +32,11 @@ export async function exportOwn(
   fileMax: number = FILE_MAX,
 ): Promise<boolean> {
   if (readOrigin(layout) === undefined) return true;
-  const lock = await takeLock(layout.sync.exportLock, LOCK_MS);
+  using lock = await takeLock(layout.sync.exportLock, LOCK_MS);
   if (lock === undefined) return false;
-  try {
-    const origin = readOrigin(layout);
-    if (origin !== undefined) await exportNew(layout, log, mask(), new OwnFile(layout, origin, fileMax));
-    return true;
-  } finally {
-    lock.release();
-  }
+  const origin = readOrigin(layout);
+  if (origin !== undefined) await exportNew(layout, log, mask(), new OwnFile(layout, origin, fileMax));
+  return true;
 }
 
 async function exportNew(
@@ -138,13 +134,9 @@ function idsHere(layout: Layout): Set<string> {
 }
 
 function* eventsOf({ sync }: Layout, origin: OriginId): ReturnType<typeof placed> {
-  const source = FileSource.open(sync.file(origin));
+  using source = FileSource.open(sync.file(origin));
   if (source === undefined) return;
-  try {
-    yield* placed(source, 0, wholeEnd(source, source.size()), 0);
-  } finally {
-    source.close();
-  }
+  yield* placed(source, 0, wholeEnd(source, source.size()), 0);
 }
 
 function highestClock(layout: Layout): number {

@@ -1,7 +1,7 @@
 /** What others have pushed, added to our files of their origins. Files only grow: what is here stays, whatever a remote says. */
 import { statSync } from "node:fs";
 import type { OriginId } from "../core/ids.ts";
-import { growLines } from "../disk/grow-lines.ts";
+import { growLines } from "../disk/append.ts";
 import { removeFile } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import { takeLock } from "../disk/lock.ts";
@@ -31,7 +31,8 @@ export class Importer {
       if (this.#known.get(origin) === blob.sha && this.#has(origin, blob)) continue;
       const own = readOrigin(this.#layout);
       const isOwn = own?.origin === origin || own?.before.includes(origin);
-      const theirs = whole(await this.#repository.read(blob));
+      const bytes = await this.#repository.read(blob);
+      const theirs = bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
       const fits = isOwn ? await this.#mergeOwn(origin, theirs) : this.#merge(origin, theirs);
       if (fits) this.#known.set(origin, blob.sha);
       else rewritten.push(origin);
@@ -71,16 +72,8 @@ export class Importer {
 
   async #locked<T>(name: "exportLock" | "snapshotLock", act: () => T | Promise<T>): Promise<T> {
     const { sync, snapshotLock } = this.#layout;
-    const lock = await takeLock(name === "exportLock" ? sync.exportLock : snapshotLock, LOCK_MS);
+    using lock = await takeLock(name === "exportLock" ? sync.exportLock : snapshotLock, LOCK_MS);
     if (lock === undefined) throw new SyncFailure("local", "Another process does not come to an end with its export.");
-    try {
-      return await act();
-    } finally {
-      lock.release();
-    }
+    return await act();
   }
-}
-
-function whole(bytes: Buffer): Buffer {
-  return bytes.subarray(0, bytes.lastIndexOf(NEWLINE) + 1);
 }

@@ -46,30 +46,22 @@ function clockOf(event: JournalEvent): number {
 
 /** The last good line of a file. */
 export function lastLine(path: string): OriginEvent | undefined {
-  const source = FileSource.open(path);
+  using source = FileSource.open(path);
   if (source === undefined) return undefined;
-  try {
-    for (const { start, end } of backward(source, wholeEnd(source, source.size()))) {
-      const bytes = Buffer.alloc(end - start);
-      source.read(bytes, start);
-      const { event } = readEvent(bytes, start);
-      if (event !== undefined && clockOf(event) > 0) return event as OriginEvent;
-    }
-    return undefined;
-  } finally {
-    source.close();
+  for (const { start, end } of backward(source, wholeEnd(source, source.size()))) {
+    const bytes = Buffer.alloc(end - start);
+    source.read(bytes, start);
+    const { event } = readEvent(bytes, start);
+    if (event !== undefined && clockOf(event) > 0) return event as OriginEvent;
   }
+  return undefined;
 }
 
 /** What stands in a file up to its last newline. */
 export function wholeBytes(path: string): Buffer {
-  const source = FileSource.open(path);
+  using source = FileSource.open(path);
   if (source === undefined) return Buffer.alloc(0);
-  try {
-    const bytes = Buffer.alloc(wholeEnd(source, source.size()));
-    source.read(bytes, 0);
-    return bytes;
-  } finally {
-    source.close();
-  }
+  const bytes = Buffer.alloc(wholeEnd(source, source.size()));
+  source.read(bytes, 0);
+  return bytes;
 }

@@ -78,14 +78,10 @@ export class Repository {
     for (const until = performance.now() + LOCK_WAIT_MS; ; await sleep(100)) {
       const locks = globSync(["*.lock", "refs/**/*.lock"], { cwd: sync.git });
       if (locks.length === 0) return;
-      if (!this.#inUse()) for (const lock of locks) removeFile(this.#layout.root, `${sync.git}/${lock}`);
+      // A process that was started on our repository, and outlived its midwatch, may still hold a lock.
+      if (!isMentioned(sync.git)) for (const lock of locks) removeFile(this.#layout.root, `${sync.git}/${lock}`);
       else if (performance.now() > until) return; // Whoever meets the lock says so.
     }
-  }
-
-  /** A process that was started on our repository, and outlived its midwatch, may still hold a lock. */
-  #inUse(): boolean {
-    return isMentioned(this.#layout.sync.git);
   }
 
   /** It can be made anew from the files and the remote at any time. */
@@ -200,7 +196,7 @@ export class Repository {
 }
 
 /** Not the user's: nobody wants thousands of commits under their name. */
-const AUTHOR: Readonly<Record<string, string>> = {
+export const AUTHOR: Readonly<Record<string, string>> = {
   GIT_AUTHOR_NAME: "midwatch",
   GIT_AUTHOR_EMAIL: "midwatch@localhost",
   GIT_COMMITTER_NAME: "midwatch",

@@ -44,25 +44,21 @@ export async function round(
 ): Promise<RoundResult> {
   const { layout, repository, onStep = () => undefined } = tools;
   makeOrigin(layout);
-  const lock = await takeLock(layout.sync.roundLock, waitMs);
+  using lock = await takeLock(layout.sync.roundLock, waitMs);
   if (lock === undefined) {
     throw new MidwatchError("SYNC_BUSY", "Another process is syncing this workspace.", {
       hint: "`midwatch sync --status` tells how far it is; a process that stands still (T in `ps`) has to be continued or ended.",
     });
   }
-  try {
-    await repository.prepare();
-    onStep("prepared");
-    for (let races = 1; ; races++) {
-      try {
-        return await onTop(tools, check);
-      } catch (error) {
-        if (!(error instanceof SyncFailure && error.fault === "race") || races === RACES_MAX) throw error;
-      }
-      await sleep(RACE_MS * Math.min(races, 10) * (0.5 + Math.random()));
+  await repository.prepare();
+  onStep("prepared");
+  for (let races = 1; ; races++) {
+    try {
+      return await onTop(tools, check);
+    } catch (error) {
+      if (!(error instanceof SyncFailure && error.fault === "race") || races === RACES_MAX) throw error;
     }
-  } finally {
-    lock.release();
+    await sleep(RACE_MS * Math.min(races, 10) * (0.5 + Math.random()));
   }
 }
 

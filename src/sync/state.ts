@@ -82,22 +82,18 @@ export function showWaiting(layout: Layout, synced: number): void {
 }
 
 function linesAfter(path: string, n: number): Buffer {
-  const source = FileSource.open(path);
+  using source = FileSource.open(path);
   if (source === undefined) return Buffer.alloc(0);
-  try {
-    const end = wholeEnd(source, source.size());
-    let from = end;
-    for (const { start, end: lineEnd } of backward(source, end)) {
-      const line = Buffer.alloc(lineEnd - start);
-      source.read(line, start);
-      const number = readEvent(line, start).event?.["n"];
-      if (typeof number === "number" && number <= n) break;
-      from = start;
-    }
-    const bytes = Buffer.alloc(end - from);
-    source.read(bytes, from);
-    return bytes;
-  } finally {
-    source.close();
+  const end = wholeEnd(source, source.size());
+  let from = end;
+  for (const { start, end: lineEnd } of backward(source, end)) {
+    const line = Buffer.alloc(lineEnd - start);
+    source.read(line, start);
+    const number = readEvent(line, start).event?.["n"];
+    if (typeof number === "number" && number <= n) break;
+    from = start;
   }
+  const bytes = Buffer.alloc(end - from);
+  source.read(bytes, from);
+  return bytes;
 }

@@ -6,11 +6,10 @@ import { desktopProgram, type Outside, type Sent, send } from "../alert/send.ts"
 import { type Route, readSettings, type Settings, TERMINAL_DEFAULT } from "../alert/settings.ts";
 import { noteArrival, type RouteStatus, readState, statusOf } from "../alert/state.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { isAgentId, quote, uuidv7 } from "../core/ids.ts";
+import { isAgentId, quote } from "../core/ids.ts";
 import { masker } from "../core/mask.ts";
 import { nearest } from "../core/nearest.ts";
 import { fingerprint, secretFinder, secretValues } from "../core/secret-values.ts";
-import { iso } from "../core/time.ts";
 import { appendInside } from "../disk/write-inside.ts";
 import { type JournalEvent, makeEvent } from "../journal/event.ts";
 import { type HealthRecord, health } from "../journal/health.ts";
@@ -74,8 +73,6 @@ export async function testAlert(
       actor: "midwatch",
       type: "alert.test",
       content: `This is a test of the route ${name}.`,
-      id: uuidv7(),
-      timestamp: iso(),
     }),
   );
   const begun = performance.now();

@@ -33,10 +33,12 @@ const SHIP_MS = 5000;
 /** Neither a password in an address nor a key in the configuration: both would be told. */
 export function hubSettings(config: Config, folder: string, name: string): HubSettings {
   const file = (path: string): string | undefined => (path === "" ? undefined : resolve(folder, path));
-  const servers = config.nats_servers
-    .split(",")
-    .map((one) => one.trim())
-    .filter(Boolean);
+  const list = (text: string): string[] =>
+    text
+      .trim()
+      .split(/\s*,\s*/)
+      .filter(Boolean);
+  const servers = list(config.nats_servers);
   if (servers.length === 0)
     throw new MidwatchError("BAD_CONFIG", "No hub is named.", {
       hint: "Set nats_servers (MIDWATCH_NATS_SERVERS=nats://hub:4222), or `midwatch up --join nats://hub:4222`.",
@@ -52,10 +54,7 @@ export function hubSettings(config: Config, folder: string, name: string): HubSe
     creds: file(config.nats_creds),
     nkey: file(config.nats_nkey),
     tls: { ca: file(config.nats_ca), cert: file(config.nats_cert), key: file(config.nats_key) },
-    monitors: config.nats_monitor
-      .split(",")
-      .map((one) => one.trim())
-      .filter(Boolean),
+    monitors: list(config.nats_monitor),
   };
 }
 

@@ -81,18 +81,14 @@ export async function* readShipped(
   const data = await store?.get(nameOf(known.agent as AgentId, options.run ?? known.run));
   if (data === undefined) throw awayHost(host, "it gives no answer, and the hub has no copy of this log");
   using file = await scratchFile(data, "stream.jsonl.zst");
-  const log = Log.open(file.path, undefined, { type: "stdout", json: false });
+  using log = Log.open(file.path, undefined, { type: "stdout", json: false });
   if (log === undefined) throw awayHost(host, "the hub's copy of this log cannot be read");
-  try {
-    const end = log.end(false);
-    const { offset, limit, lines } = options;
-    const from = offset === undefined ? log.tail(lines, end) : log.atLine(offset, end);
-    const to = offset === undefined || limit === undefined ? end : log.atLine(offset + limit, end).offset;
-    for (const { raw, record } of log.records(from, to)) {
-      const text = maskText(Buffer.from(raw.bytes).toString());
-      yield { text, record: record === undefined ? undefined : (maskValue(record) as LogRecord) };
-    }
-  } finally {
-    log.close();
+  const end = log.end(false);
+  const { offset, limit, lines } = options;
+  const from = offset === undefined ? log.tail(lines, end) : log.atLine(offset, end);
+  const to = offset === undefined || limit === undefined ? end : log.atLine(offset + limit, end).offset;
+  for (const { raw, record } of log.records(from, to)) {
+    const text = maskText(Buffer.from(raw.bytes).toString());
+    yield { text, record: record === undefined ? undefined : (maskValue(record) as LogRecord) };
   }
 }

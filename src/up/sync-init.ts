@@ -9,14 +9,8 @@ import { initScripts, snapshot } from "../messages/journal.ts";
 import { makeRemote } from "../process/gh.ts";
 import { git, gitText } from "../process/git.ts";
 import { findRemote } from "../sync/remote.ts";
+import { AUTHOR } from "../sync/repository.ts";
 import type { Context } from "../workspace/context.ts";
-
-const FALLBACK: Readonly<Record<string, string>> = {
-  GIT_AUTHOR_NAME: "midwatch",
-  GIT_AUTHOR_EMAIL: "midwatch@localhost",
-  GIT_COMMITTER_NAME: "midwatch",
-  GIT_COMMITTER_EMAIL: "midwatch@localhost",
-};
 
 export async function initSync(context: Context, tell: (text: string) => void): Promise<void> {
   const { layout, config, env } = context;
@@ -51,7 +45,7 @@ async function firstCommit(project: string, env: NodeJS.ProcessEnv, tell: (text:
   if (head.code === 0) return false;
   createExclusive(join(project, "README.md"), `# ${basename(project)}\n`);
   const known = await git(project, ["var", "GIT_AUTHOR_IDENT"], { env });
-  const set = known.code === 0 ? {} : FALLBACK;
+  const set = known.code === 0 ? {} : AUTHOR;
   await gitText(project, ["add", "--", "README.md"], { env });
   const commit = ["-c", "commit.gpgSign=false", "commit", "--quiet", "-m", "chore: initial commit", "--", "README.md"];
   await gitText(project, commit, { env, set });

@@ -75,7 +75,7 @@ function readGrown(source: FileSource | undefined, cursor: CursorRow, mark: File
   const size = cursor.offset - before + got;
   if (got === scratch.length || size <= mark.seen) return undefined;
   const view = { before: scratch.subarray(0, before), fresh: scratch.subarray(before, got) };
-  if (sumOf(view.before) !== mark.tail) return undefined;
+  if (crc32(view.before) !== mark.tail) return undefined;
   const { dev, ino, birthtimeMs, ctimeMs } = source.opened;
   return read({ source, stat: { dev, ino, birthtimeMs, ctimeMs, size } }, cursor, null, view);
 }
@@ -86,7 +86,7 @@ function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): 
   const grown = stat.size >= cursor.offset;
   if (grown) {
     const view = viewFrom(file, cursor.offset);
-    if (sumOf(view.before) === mark.tail) return read(file, cursor, null, view);
+    if (crc32(view.before) === mark.tail) return read(file, cursor, null, view);
   }
   const prefix = samePrefix(source, stat.size, mark);
   if (prefix === 0) return read(file, restarted(cursor, mark, 0), "truncated");
@@ -102,17 +102,14 @@ function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): 
 function afterRotation(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const old = findRenamed(path, cursor, mark);
   if (old === undefined) return read(file, restarted(cursor, mark, 0), "replaced");
-  try {
-    const rest = read(old, cursor, "rotated");
-    // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
-    const open = old.stat.size > rest.cursor.offset;
-    if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
-    const next = read(file, restarted(rest.cursor, null, 0), "rotated");
-    const lost = open ? old.stat.size - rest.cursor.offset : 0;
-    return { ...next, cursor: { ...next.cursor, missed_bytes: next.cursor.missed_bytes + lost } };
-  } finally {
-    old.source.close();
-  }
+  using _source = old.source;
+  const rest = read(old, cursor, "rotated");
+  // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
+  const open = old.stat.size > rest.cursor.offset;
+  if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
+  const next = read(file, restarted(rest.cursor, null, 0), "rotated");
+  const lost = open ? old.stat.size - rest.cursor.offset : 0;
+  return { ...next, cursor: { ...next.cursor, missed_bytes: next.cursor.missed_bytes + lost } };
 }
 
 function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | undefined {
@@ -127,7 +124,7 @@ function findRenamed(path: string, cursor: CursorRow, mark: FileMark): Looked | 
     if (found === undefined || !found.isFile() || !isSameFile(found, mark)) continue;
     const old = openFile(join(folder, name));
     if (old === undefined) continue;
-    if (old.stat.size >= cursor.offset && sumOf(tailBytes(old.source, cursor.offset)) === mark.tail) return old;
+    if (old.stat.size >= cursor.offset && crc32(tailBytes(old.source, cursor.offset)) === mark.tail) return old;
     old.source.close();
   }
   return undefined;
@@ -167,7 +164,7 @@ function read(file: Looked, cursor: CursorRow, why: Restart | null, view: View =
   if (end === 0 && left > fresh.length) return readLong(file, cursor, why);
   const offset = cursor.offset + end;
   const tail = end >= TAIL_BYTES ? fresh.subarray(end - TAIL_BYTES, end) : tailBytes(source, offset);
-  const mark = markOf(file, cursor.file, sumOf(tail));
+  const mark = markOf(file, cursor.file, crc32(tail));
   const next = placeAt(cursor, mark, offset, lines.length, crc32(fresh.subarray(0, end), cursor.checksum));
   const more = left > fresh.length - end || fresh.includes(NEWLINE, end);
   return { lines, total: next.line, cursor: next, restarted: why, more, note: null };
@@ -189,12 +186,12 @@ function readLong(file: Looked, cursor: CursorRow, why: Restart | null): Batch {
   const { source, stat } = file;
   for (const { bytes, whole, end, truncated } of forward(source, cursor.offset, stat.size)) {
     if (!whole) break;
-    const mark = markOf(file, cursor.file, sumOf(tailBytes(source, end)));
+    const mark = markOf(file, cursor.file, crc32(tailBytes(source, end)));
     const next = placeAt(cursor, mark, end, 1, lineSum(cursor.checksum, { bytes, whole: !truncated }));
     const more = end < stat.size;
     return { lines: [bytes.toString("utf8")], total: next.line, cursor: next, restarted: why, more, note: null };
   }
-  const marked = { ...cursor, file: markOf(file, cursor.file, sumOf(tailBytes(source, cursor.offset))) };
+  const marked = { ...cursor, file: markOf(file, cursor.file, crc32(tailBytes(source, cursor.offset))) };
   return { lines: [], total: cursor.line, cursor: marked, restarted: why, more: false, note: null };
 }
 
@@ -205,10 +202,6 @@ function placeAt(cursor: CursorRow, file: FileMark, offset: number, lines: numbe
 }
 
 const NEWLINE = 10;
-
-function sumOf(bytes: Buffer): number {
-  return crc32(bytes);
-}
 
 /** The first bytes of a file that was seen whole before are still the same: what follows them was. */
 function markOf({ source, stat }: Looked, before: FileMark | null, tail: number): FileMark {

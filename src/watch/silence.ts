@@ -7,6 +7,7 @@ import type { Observed } from "../facts/observe.ts";
 import type { Facts as JudgedFacts } from "../judge/judge.ts";
 import type { Thresholds } from "../judge/rules.ts";
 import { type TreeUse, treeUse } from "../process/tree-use.ts";
+import { keyOf } from "../stream/streams.ts";
 
 /** Below this a look is not worth its price, unless somebody set a rule that needs it. */
 const SILENT_MS = 20_000;
@@ -83,8 +84,4 @@ function between(before: UseLook | undefined, { use, atMs }: Omit<UseLook, "told
   // A child that ended took its time with it.
   const cpu = Math.max(0, ((use.ticks - before.use.ticks) * TICK_MS) / (atMs - before.atMs));
   return { cpu, children, stopped };
-}
-
-function keyOf({ agent, run }: Pick<Observed, "agent" | "run">): string {
-  return `${agent}.${run}`;
 }

@@ -16,6 +16,7 @@ import { placeId } from "../journal/event.ts";
 import type { Facts, Judgement, Reason } from "../judge/judge.ts";
 import { RULES } from "../judge/rules.ts";
 import type { LineRange } from "../judge/steps.ts";
+import type { Log } from "../log/log.ts";
 import type { StreamPlace } from "../stream/stream-state.ts";
 import { priceOf } from "./cost.ts";
 import type { Recent } from "./run-reading.ts";
@@ -58,6 +59,7 @@ const TASK_CHARS = 500;
 const PREVIEW_CHARS = 200;
 const ACTIVITY_CHARS = 160;
 const EVIDENCE_MOST = 5;
+const PLACES_KEPT = 16;
 
 export function makeSummary(of: SummaryOf): AgentSummary {
   const { subject, facts, judgement, recent, result, place, previous } = of;
@@ -79,7 +81,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     recent_tools: [...recent.tools],
     output_preview: line(recent.text.slice(-PREVIEW_CHARS * 4), PREVIEW_CHARS),
     idle_duration_seconds: idleSeconds(facts),
-    drift_reasons: judgement.reasons.map(reasonText),
+    drift_reasons: judgement.reasons.map(({ rule, value, threshold }) => `${rule}: ${value} (from ${threshold})`),
     alignment_keywords: recent.keywords,
     recommended_action: actionOf(judgement, facts),
     evidence: judgement.reasons.slice(0, EVIDENCE_MOST).map((reason) => evidenceOf(reason, of)),
@@ -128,10 +130,6 @@ function evidenceOf({ rule, level, value, threshold, evidence }: Reason, { subje
       ? null
       : { run: subject.run, line_start: place.from, line_end: place.to, byte_start: at.start, byte_end: at.end };
   return { source: "rules", rule, level, about: RULES[rule].about, value, threshold, log, quote: evidence.quote };
-}
-
-function reasonText({ rule, value, threshold }: Reason): string {
-  return `${rule}: ${value} (from ${threshold})`;
 }
 
 function idleSeconds({ nowMs, lastOutputMs, startedMs }: Facts): number | null {
@@ -189,4 +187,27 @@ function actionOf({ reasons, resets_at }: Judgement, { outcome, phase }: Facts):
 /** One line, bounded, without colours and secrets. */
 function line(text: string, most: number): string {
   return oneLine(maskText(stripVTControlCharacters(text.slice(0, most * 8))), most);
+}
+
+/** The bytes of lines that reasons name: found once, and remembered while they are named again. */
+export class Places {
+  readonly #known = new Map<string, ByteRange>();
+
+  /** Finds places before `end`. The log is opened when a place is not known yet. */
+  finder(open: () => Log | undefined, end: number): (place: LineRange) => ByteRange {
+    let log: Log | undefined;
+    return (place) => {
+      const key = `${place.from}-${place.to}`;
+      const known = this.#known.get(key);
+      if (known !== undefined) return known;
+      log ??= open();
+      const found = {
+        start: log?.atLine(Math.max(0, place.from - 1), end).offset ?? 0,
+        end: log?.atLine(place.to, end).offset ?? 0,
+      };
+      if (this.#known.size >= PLACES_KEPT) this.#known.clear();
+      this.#known.set(key, found);
+      return found;
+    };
+  }
 }

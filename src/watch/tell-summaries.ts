@@ -5,14 +5,18 @@
 
 import { throwIfExhausted } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
+import type { VerdictPolicy } from "../core/intent.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { appendInside, replaceFastInside } from "../disk/write-inside.ts";
+import { readFacts } from "../facts/facts.ts";
 import { lastReports } from "../facts/last-reports.ts";
+import { hasEnded } from "../facts/observe.ts";
+import { signalMain } from "../process/identity.ts";
 import type { SummaryRow } from "../registry/registry.ts";
+import { stop } from "../run/stop.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
-import { actOnVerdict } from "./on-verdict.ts";
 
 /** Writers of the history that overlap for a moment: looked for among the last lines. */
 const HISTORY_LOOK = 4;
@@ -94,4 +98,19 @@ function sentence({ instance_id: agent, on_track_status: verdict, cause, evidenc
   const [first] = evidence;
   const why = cause === null ? "" : ` (${cause}${resets_at === null ? "" : `, resets at ${resets_at}`})`;
   return `${agent} is ${verdict}${why}${first === undefined ? "" : `: ${first.quote}`}`;
+}
+
+/** What the task wants done when the watch is sure that its agent is blocked or off track. Without a wish nothing is done. */
+async function actOnVerdict(context: Context, summary: AgentSummary): Promise<void> {
+  const { instance_id: agent, task, run, level, on_track_status: verdict } = summary;
+  if (level !== "alert" || (verdict !== "blocked" && verdict !== "off_track")) return;
+  const policy = withReader(context, (registry) => registry.task(task))?.data["on_verdict"] as
+    | VerdictPolicy
+    | undefined;
+  if (policy !== "stop" && policy !== "interrupt") return;
+  const facts = readFacts(context.layout.run(task, agent, run));
+  if (hasEnded(facts) || newestRun(context, agent) !== run) return;
+  if (policy === "stop") await stop(context, [agent], { reason: `${verdict}: ${summary.drift_reasons[0] ?? ""}` });
+  // As Ctrl-C would: CLIs end their turn and say how far they came.
+  else if (facts.start?.main) signalMain({ ...facts.start, main: facts.start.main }, "SIGINT");
 }

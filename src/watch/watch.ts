@@ -18,15 +18,14 @@ import { reconcile } from "../run/reconcile.ts";
 import { RunLog } from "../stream/run-log.ts";
 import { StderrReading } from "../stream/stderr-reading.ts";
 import type { StreamPlace, StreamState } from "../stream/stream-state.ts";
-import { type Beginning, type StreamOf, Streams } from "../stream/streams.ts";
+import { type Beginning, keyOf, type StreamOf, Streams } from "../stream/streams.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
 import type { Candidate, SecondOpinions } from "./opinion/second-opinions.ts";
 import { withOpinion } from "./opinion/with-opinion.ts";
-import { Places } from "./places.ts";
 import { RunReading, STREAM } from "./run-reading.ts";
 import { Silence } from "./silence.ts";
-import { isNews, makeSummary, type Subject } from "./summary.ts";
+import { isNews, makeSummary, Places, type Subject } from "./summary.ts";
 import { tellSummaries } from "./tell-summaries.ts";
 
 /** Of one log in one round, and of all. The rest is read in the next, which comes at once. */
@@ -264,10 +263,6 @@ function watching(place: StreamPlace, summary: AgentSummary): Watching {
   const data = summary as unknown as Record<string, unknown>;
   const cursor = { agent, log: STREAM, run, ...place, file: null };
   return { cursor, summary: { agent, run, id, final: final ? 1 : 0, data }, verdict };
-}
-
-function keyOf({ agent, run }: Pick<Observed, "agent" | "run">): string {
-  return `${agent}.${run}`;
 }
 
 function timeOf(text: string | null): number | null {

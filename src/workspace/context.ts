@@ -10,6 +10,7 @@ import type { Engine, EventLog } from "../journal/engine.ts";
 import type { Thresholds } from "../judge/rules.ts";
 import { isTakenAway } from "../registry/connection.ts";
 import { Registry } from "../registry/registry.ts";
+import { assertOurs, isOurs, type Trust } from "./trust.ts";
 
 /** Which run of which agent of which task: what its folder and its files are found by. */
 export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
@@ -35,7 +36,11 @@ export interface Caller {
 
 export interface Context {
   readonly layout: Layout;
+  /** Who said that this workspace and its configuration may act. */
+  readonly trust: Trust;
   readonly config: Config;
+  /** What midwatch.config.json says by itself, without environment and flags: an agent's are its own words. */
+  readonly persons: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly registries: Registries;
@@ -80,12 +85,15 @@ export class Registries {
   readonly #rebuild: (layout: Layout, registry: Registry) => unknown;
   readonly #open = new Map<Kind, { registry: Registry; ino: bigint | undefined }>();
 
+  /** A database that is not ours is not opened: the folders are read into memory instead. */
+  readonly #ours: boolean;
   #writer: { busyMs?: number } = {};
 
   /** `rebuild` fills an empty registry from the folders. */
-  constructor(layout: Layout, rebuild: (layout: Layout, registry: Registry) => unknown) {
+  constructor(layout: Layout, rebuild: (layout: Layout, registry: Registry) => unknown, ours = true) {
     this.#layout = layout;
     this.#rebuild = rebuild;
+    this.#ours = ours;
   }
 
   /**
@@ -120,6 +128,7 @@ export class Registries {
   #get(kind: Kind): Registry {
     const path = this.#layout.registry;
     const kept = this.#open.get(kind);
+    if (!this.#ours) return kept?.registry ?? this.#fromFolders(kind);
     if (kept !== undefined && kept.ino !== undefined && kept.ino === inode(path)) return kept.registry;
     this.#drop(kind);
     // SQLite follows a link, and would write to whatever is behind it.
@@ -144,6 +153,13 @@ export class Registries {
     return registry;
   }
 
+  #fromFolders(kind: Kind): Registry {
+    const registry = Registry.open(":memory:");
+    this.#rebuild(this.#layout, registry);
+    this.#open.set(kind, { registry, ino: undefined });
+    return registry;
+  }
+
   #drop(kind: Kind): void {
     this.#open.get(kind)?.registry.close();
     this.#open.delete(kind);
@@ -156,6 +172,7 @@ export class Registries {
 }
 
 export function withWriter<T>(context: Context, act: (registry: Registry) => T): T {
+  assertOurs(context);
   return context.registries.use("writer", act);
 }
 
@@ -166,6 +183,7 @@ export function withReader<T>(context: Context, act: (registry: Registry) => T):
 
 /** Tells the registry if it can be had now. */
 export function catchUp(context: Context, act: (registry: Registry) => void): boolean {
+  if (!isOurs(context)) return false;
   try {
     context.registries.use("catchUp", act);
     return true;

@@ -13,6 +13,7 @@ import { lab } from "../support/lab.ts";
 import { fastAlerts } from "../support/net/alerts.ts";
 import { type Answer, eventsIn, type Received, Receiver } from "../support/net/receiver.ts";
 import { patient } from "../support/patience.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, type Lab, text, until } from "../support/workspace.ts";
 
 async function receiver(answer?: (request: Received, before: number) => Answer): Promise<Receiver> {
@@ -22,7 +23,7 @@ async function receiver(answer?: (request: Received, before: number) => Answer):
 }
 
 function configure(at: Lab, alerts: unknown): void {
-  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ alerts }));
+  writeConfig(at.folder, { alerts });
 }
 
 /** A variable for this test and the processes it starts. */

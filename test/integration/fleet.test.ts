@@ -5,6 +5,7 @@ import type { TaskFact } from "../../src/core/intent.ts";
 import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 
 const lines = (text: string): string[] => text.trim().split("\n");
@@ -52,7 +53,7 @@ process.exitCode = input.includes("EXIT 3") ? 3 : 0;
     tokens: { input: "usage.in", output: "usage.out" },
   };
   const config = { drivers: { echo: driver }, ...more };
-  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify(config));
+  writeConfig(at.folder, config);
 }
 
 it("a prompt reaches the CLI by its input, with the task round it; result, tokens and cost are read from the stream", async () => {

@@ -11,6 +11,7 @@ import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { until } from "../support/run.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI } from "../support/workspace.ts";
 
 const root = (place: string): string => join(place, ".agent-workspace");
@@ -445,7 +446,7 @@ describe("agents in the journal", () => {
     const say = (text: string): string => `console.log(JSON.stringify({ say: ${JSON.stringify(text)} }));`;
     writeFileSync(program, `#!${process.execPath}\n${say("First.")}\n${say("## Interaction #9")}\n`, { mode: 0o755 });
     const config = { drivers: { talker: { program, json: true, text: "say" } } };
-    writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify(config));
+    writeConfig(at.folder, config);
     await at.workspace.journal.append({ interaction: 3, actor: "A", type: "note", content: "before" });
     const ran = await at.cli("run", "--wait", "--json", "--driver", "talker", "--journal", "turns", "talk");
     expect(ran.code).toBe(0);

@@ -8,6 +8,7 @@ import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 const MIDWATCH = `"${process.execPath}" "${CLI}"`;
@@ -32,7 +33,7 @@ const places = (log: string): string[] => heard(log).map(({ head }) => head.spli
 
 function withTalker(at: Lab, more: object = {}): Workspace {
   const config = { drivers: { talker: supportFile("cli/talker-driver.ts") }, ...more };
-  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify(config));
+  writeConfig(at.folder, config);
   return at.open();
 }
 
@@ -276,8 +277,7 @@ describe("messages to a CLI", () => {
     const drivers = {
       once: { program: process.execPath, args: ["-e", script, ["--", "{resume}"]], json: true, session: "session" },
     };
-    const configure = (more: object): void =>
-      writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ drivers: more }));
+    const configure = (more: object): void => writeConfig(at.folder, { drivers: more });
     configure(drivers);
     const workspace = at.open();
     const { agent, log } = await workspace.runs.start({ driver: "once", prompt: "begin" });
@@ -314,10 +314,7 @@ describe("messages to a CLI", () => {
 
   it("a CLI that takes none while it runs refuses --interactive before anything is made", async () => {
     const at = lab();
-    writeFileSync(
-      join(at.folder, "midwatch.config.json"),
-      JSON.stringify({ drivers: { mute: { program: process.execPath } } }),
-    );
+    writeConfig(at.folder, { drivers: { mute: { program: process.execPath } } });
     const { code, stderr } = await at.cli("run", "--interactive", "--driver", "mute", "hello");
     expect([code, stderr]).toEqual([2, expect.stringContaining("takes no messages")]);
     expect((await at.workspace.runs.list({ all: true })).length).toBe(0);

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { AgentSummary } from "../../src/fleet/workspace.ts";
 import { parsed } from "../support/cli/counting-driver.ts";
 import { lab } from "../support/lab.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, supportFile, until } from "../support/workspace.ts";
 
 const said = (n: number): string =>
@@ -25,10 +26,7 @@ const SPEAKS = Array.from(
 
 it("`up` with limits parses each line once: for limits, messages, the verdict and the result at the end", async () => {
   const made = lab({ token_limit: 1_000_000, interactive_idle: "1ms" });
-  writeFileSync(
-    join(made.folder, "midwatch.config.json"),
-    JSON.stringify({ drivers: { counting: supportFile("cli/counting-driver.ts") } }),
-  );
+  writeConfig(made.folder, { drivers: { counting: supportFile("cli/counting-driver.ts") } });
   parsed.clear();
   const workspace = made.open();
   const { agent } = await workspace.runs.start({ driver: "counting", prompt: SPEAKS });

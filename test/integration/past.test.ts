@@ -54,7 +54,11 @@ function opened(version: string) {
     await until(isSettled, 30_000, "keepers have looked after what was lost");
     return now;
   };
-  return { cwd, ask, settled };
+  const takeOver = async (): Promise<void> => {
+    const { code, stdout, stderr } = await midwatch(cwd, ["trust", "--workspace"]);
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining("yours from now on")]);
+  };
+  return { cwd, ask, settled, takeOver };
 }
 
 /** Where the release made it. */
@@ -82,7 +86,8 @@ describe.each(VERSIONS)("a project of %s", (version) => {
   const told = JSON.parse(readFileSync(join(PAST, `told-${version}.json`), "utf8")) as Told;
 
   it("opens, and ls, tasks and show say what that release said", async () => {
-    const { cwd, ask, settled } = opened(version);
+    const { cwd, ask, settled, takeOver } = opened(version);
+    await takeOver();
     const ls = placeless(await settled(), cwd);
     expect(ls.map(({ agent }) => agent)).toEqual(told.ls.map(({ agent }) => agent));
     expect(ls).toMatchObject(placeless(told.ls, cwd).map(withoutFoundNow));
@@ -94,7 +99,8 @@ describe.each(VERSIONS)("a project of %s", (version) => {
   });
 
   it("keeps every log and every event, and the registry can be made anew from the folders", async () => {
-    const { cwd, ask, settled } = opened(version);
+    const { cwd, ask, settled, takeOver } = opened(version);
+    await takeOver();
     const workspace = join(cwd, ".agent-workspace");
     const { size } = statSync(join(workspace, "events.log"));
     execFileSync("sh", ["-c", 'rm -f "$1"/midwatch.db*', "sh", workspace]);
@@ -108,8 +114,12 @@ describe.each(VERSIONS)("a project of %s", (version) => {
   });
 
   it("goes on: what was queued starts, what ended starts again, what is archived comes back", async () => {
-    const { cwd, ask } = opened(version);
+    const { cwd, ask, takeOver } = opened(version);
     const id = (name: string): string => told.ls.find(({ agent }) => agent.startsWith(name))?.agent ?? name;
+    const refused = await midwatch(cwd, ["stop", id("queued")]);
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("midwatch trust --workspace")]);
+    expect(await ask("show", id("queued"))).toMatchObject([{ queued: true }]);
+    await takeOver();
     const [queued] = await ask<ListRecord>("wait", id("queued"));
     expect(queued).toMatchObject({ outcome: "completed", run: 1 });
     expect(await ask("logs", id("queued"))).toMatchObject([{ text: "my turn" }]);
@@ -142,6 +152,10 @@ describe.each(VERSIONS)("agents that %s runs", (version) => {
       [family, "running"],
       [talks, "running"],
     ]);
+    // Until its person says so, what an older release made is only read.
+    expect((await now("stop", talks)).code).toBe(4);
+    const { stdout: listed } = await now("trust", "--workspace");
+    for (const agent of [talks, family]) expect(listed).toContain(agent);
     expect((await now("send", "--wait", talks, "hello")).code).toBe(0);
     await until(async () => (await now("logs", talks)).stdout === "hello\n", 20_000, "the message comes back");
     const stopped = await now("stop", talks, family, "--json");

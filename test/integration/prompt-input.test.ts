@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { midwatch } from "../support/cli.ts";
 import { lab } from "../support/lab.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, type Ended, ended, type Lab } from "../support/workspace.ts";
 
 const LONGEST = 1 << 20;
@@ -12,7 +13,7 @@ const MARK = "the end of the prompt";
 /** A workspace with a driver whose CLI prints what it reads. */
 function reads(): Lab {
   const at = lab();
-  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ drivers: { cat: { program: "cat" } } }));
+  writeConfig(at.folder, { drivers: { cat: { program: "cat" } } });
   return at;
 }
 

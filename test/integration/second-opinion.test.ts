@@ -8,6 +8,7 @@ import { lab } from "../support/lab.ts";
 import { GOOD, type LlmServer, llmServer, type Reply } from "../support/model/llm-server.ts";
 import { asking, init, KEY, placeSpeaker, says, stateOf, step } from "../support/model/opinions.ts";
 import { patient } from "../support/patience.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, ended, type Lab, supportFile, until } from "../support/workspace.ts";
 
 const FINE = [init, ...Array.from({ length: 5 }, (_, n) => step(n, `part ${n} of the parser passed`)).flat()];
@@ -249,10 +250,7 @@ it("a watch that is killed in a call loses no line, and what the call may have c
   const llm = await server("hang");
   const { run } = await agent(made, FINE);
   writeFileSync(join(made.folder, "key"), `${KEY}\n`);
-  writeFileSync(
-    join(made.folder, "midwatch.config.json"),
-    JSON.stringify({ llm: { provider: "anthropic", base_url: llm.url, key_file: "key" } }),
-  );
+  writeConfig(made.folder, { llm: { provider: "anthropic", base_url: llm.url, key_file: "key" } });
   const child = made.node(CLI, "watch", "--workspace", made.root);
   await until(() => llm.requests.length > 0);
   child.kill("SIGKILL");
@@ -279,7 +277,7 @@ it("without its packages the watch says what to do, and goes on", async () => {
   mkdirSync(join(away, "node_modules"));
   symlinkSync(supportFile("../../node_modules/zod"), join(away, "node_modules", "zod"));
   const llm = { provider: "anthropic", key_env: "PATH" };
-  writeFileSync(join(made.folder, "midwatch.config.json"), JSON.stringify({ llm }));
+  writeConfig(made.folder, { llm });
   const child = made.node(join(away, "src/doors/cli/midwatch.ts"), "watch", "--workspace", made.root);
   let [out, err] = ["", ""];
   child.stdout?.on("data", (part) => (out += part));

@@ -6,6 +6,7 @@ import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { makeRepository } from "../support/net/repository.ts";
 import { patient } from "../support/patience.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, type Lab } from "../support/workspace.ts";
 
 const INHERITED = 'inherited "value" of/it';
@@ -70,7 +71,7 @@ it("neither a cut line nor the message of a parse error shows a part of a value"
     args: ["-c", `printf '%0190d%s\\n' 0 "$SERVICE_TOKEN"; echo "$SERVICE_TOKEN"`],
     json: true,
   };
-  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ drivers: { odd: driver } }));
+  writeConfig(at.folder, { drivers: { odd: driver } });
   const { agent } = await withSecrets(at, "", { argv: undefined, driver: "odd", prompt: "x" });
   const { stdout } = await at.cli("logs", "--json", agent);
   expect(stdout.match(/parse_error/g)).toHaveLength(2);

@@ -9,6 +9,7 @@ import { fileOf } from "../support/data/journal.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { gitIn, makeRepository, put } from "../support/net/repository.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, type Lab, until } from "../support/workspace.ts";
 
 const json = <T>(text: string): T => JSON.parse(text) as T;
@@ -150,10 +151,7 @@ it("R-003.1: without a remote and without gh it says what to do", async () => {
 it("R-003.15: `midwatch up` syncs when a remote is set, and `health` tells how it stands", async () => {
   const remote = bare();
   const at = cloned(remote);
-  writeFileSync(
-    join(at.folder, "midwatch.config.json"),
-    JSON.stringify({ sync_remote: "origin", sync_every: "200ms" }),
-  );
+  writeConfig(at.folder, { sync_remote: "origin", sync_every: "200ms" });
   const up = at.node(CLI, "up", "--no-http", "--workspace", at.root, "--leader-ttl", "1s");
   const health = (): ReturnType<Lab["workspace"]["up"]["health"]> => at.workspace.up.health();
   await until(async () => (await health()).sync?.state === "ok", 40_000);

@@ -11,6 +11,7 @@ import { lab } from "../support/lab.ts";
 import { gitIn, makeRepository, put } from "../support/net/repository.ts";
 import { patient } from "../support/patience.ts";
 import { lookLater } from "../support/settled.ts";
+import { writeConfig } from "../support/trusted.ts";
 import { CLI, ended, type Lab, until } from "../support/workspace.ts";
 
 const json = <T>(text: string): T => JSON.parse(text) as T;
@@ -190,7 +191,7 @@ it("worktree_copy and worktree_setup prepare it; neither leaves the project nor 
 it("a setup that fails refuses the start with its last lines, and nothing is left but its log", async () => {
   const at = labInRepository();
   const setup = "echo lots > unignored; echo password=hunter2hunter2; echo bad luck >&2; exit 3";
-  put(at.folder, "midwatch.config.json", JSON.stringify({ worktree_setup: setup }));
+  writeConfig(at.folder, { worktree_setup: setup });
   const { code, stdout, stderr } = await at.cli("run", "--worktree", "--", "true");
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toContain("worktree_setup failed (exit 3)");
@@ -213,7 +214,7 @@ it("a launch that fails takes its worktree back", async () => {
 
 it("a launcher that dies over a long setup: the worktree is taken back when the launch is given up", async () => {
   const at = labInRepository();
-  put(at.folder, "midwatch.config.json", JSON.stringify({ worktree_setup: "echo $$ > started; exec sleep 300" }));
+  writeConfig(at.folder, { worktree_setup: "echo $$ > started; exec sleep 300" });
   const launcher = at.node(CLI, "--workspace", at.root, "run", "--worktree", "--", "true");
   const gone = ended(launcher);
   const started = (): string | undefined => {
@@ -234,7 +235,7 @@ it("a launcher that dies over a long setup: the worktree is taken back when the 
 
 it("a launch is not given up while its setup goes on, however long", async () => {
   const at = labInRepository();
-  put(at.folder, "midwatch.config.json", JSON.stringify({ worktree_setup: "sleep 12" }));
+  writeConfig(at.folder, { worktree_setup: "sleep 12" });
   const running = at.cli("run", "--json", "--worktree", "--", "echo", "there");
   const looked = setInterval(() => void at.workspace.runs.list().catch(() => undefined), 500);
   const { code, stdout } = await running.finally(() => clearInterval(looked));
@@ -364,7 +365,7 @@ it("a registry that cannot be told during a long setup does not end the launcher
   const at = labInRepository();
   const db = join(at.root, "midwatch.db");
   const setup = `mv ${db} ${db}.aside && ln -s nowhere ${db} && sleep 3 && rm ${db} && mv ${db}.aside ${db}`;
-  writeFileSync(join(at.folder, "midwatch.config.json"), JSON.stringify({ worktree_setup: setup }));
+  writeConfig(at.folder, { worktree_setup: setup });
   const { code, stderr } = await at.cli("run", "--worktree", "--wait", "--", "true");
   expect({ code, stderr: stderr.replace(/^Next:.*\n/m, "") }).toEqual({ code: 0, stderr: "" });
 });

@@ -8,6 +8,7 @@ import { rebuildFrom } from "../../src/facts/folders.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import { reconcile } from "../../src/run/reconcile.ts";
 import { type Context, Registries } from "../../src/workspace/context.ts";
+import { trusted } from "./trusted.ts";
 import type { Lab } from "./workspace.ts";
 
 /** What a process sees 11 s from now, when the time for a launch is over. */
@@ -17,7 +18,9 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
   const engine = new EmbeddedEngine(paths);
   const context: Context = {
     layout: paths,
+    trust: trusted(at.folder),
     config: loadConfig(),
+    persons: loadConfig(),
     env: process.env,
     cwd: at.folder,
     thresholds: {},

@@ -12,6 +12,13 @@ const SEED_VARIABLES: Readonly<Record<string, string>> = {
   CLEANUP_ZOMBIE_LIMIT: "No effect: a stop ends and lists every process of the run, so nothing is cut off at a count.",
 };
 
+function names(...guards: string[]): string {
+  const keys = CONFIG_KEYS.filter((key) => guards.includes((CONFIG_FIELDS[key] as ConfigField).guard ?? ""));
+  const families = ["llm", "sync", "nats"].filter((family) => keys.some((key) => key.startsWith(`${family}_`)));
+  const others = keys.filter((key) => !families.some((family) => key.startsWith(`${family}_`)));
+  return [...others.map((key) => `\`${key}\``), ...families.map((family) => `\`${family}_*\``)].join(", ");
+}
+
 export function configDocument(): string {
   const rows = CONFIG_KEYS.map((key) => {
     const { kind, default: standard, about }: ConfigField = CONFIG_FIELDS[key];
@@ -36,10 +43,22 @@ number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`d
 Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md) and \`alerts\` (alerts.md). Names that begin with
 \`llm_\` may be written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
 
+## What needs trust
+
+The file comes with the project, so whoever may edit the project may edit it. \`drivers\`, \`alerts\` and ${names("trust")} count only
+in a file that you trusted as it is: \`midwatch trust\` shows what would take effect and records path and SHA-256 in
+\`$XDG_STATE_HOME/midwatch\`, outside of every project. ${names("less", "limit")} count without trust as long as they allow agents no
+more than the default. What does not count is named in one line of each command. Scripts and CI can set \`MIDWATCH_TRUST=SHA256[,SHA256]\` (of the
+file, and of each driver module that it names); inside a run that has no effect.
+
 ## Variables of a run
 
-${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts and
-what \`npm run bench:watch\` measures. They are not configuration.
+${RUNTIME_VARIABLES.map((name) => `\`${name}\``).join(", ")} are set by midwatch for the processes it starts, or name its parts,
+what a script trusts and what \`npm run bench:watch\` measures. They are not configuration.
+
+Inside a run the environment and the flags are the agent's own words. They count where they are stricter than \`midwatch.config.json\` (a lower limit, a
+higher \`disk_floor\`, fewer children) or bound nothing (\`grace\`, \`tier\`); nothing is raised by them, and no program, file or address is taken from them.
+The same holds for what an agent asks over HTTP or MCP. A child's limits of time, output, tokens and cost are at most its parent's.
 
 ## Older names
 

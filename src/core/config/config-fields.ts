@@ -5,6 +5,11 @@ export interface ConfigField {
   kind: "size" | "duration" | "count" | "dollars" | "text" | readonly string[];
   default: string | number;
   about: string;
+  /**
+   * What a file that nobody trusted may say (src/trust). `trust`: nothing, for it runs code, reaches the network, reads secrets or deletes.
+   * `less`, `limit`: only what allows agents no more than the default; of a limit 0 is none.
+   */
+  guard?: "trust" | "less" | "limit";
 }
 
 export const CONFIG_FIELDS = {
@@ -12,7 +17,12 @@ export const CONFIG_FIELDS = {
   disk_refuse: { kind: "size", default: "100M", about: "Free disk space below which a start is refused" },
   disk_floor: { kind: "size", default: "64M", about: "Free disk space below which a running agent is held" },
   disk_policy: { kind: ["hold", "stop"], default: "hold", about: "What happens to an agent below the floor" },
-  output_limit: { kind: "size", default: "2GiB", about: "Output of one run above which it is stopped, outcome limit" },
+  output_limit: {
+    kind: "size",
+    default: "2GiB",
+    about: "Output of one run above which it is stopped, outcome limit",
+    guard: "limit",
+  },
   sync: {
     kind: ["interval", "none", "always"],
     default: "interval",
@@ -24,50 +34,83 @@ export const CONFIG_FIELDS = {
     kind: ["auto", "subreaper"],
     default: "auto",
     about: "How a run is contained: a cgroup where one can be made, or always a subreaper",
+    guard: "trust",
   },
-  wall_limit: { kind: "duration", default: "0", about: "Time after which a run has passed its limit; 0 is none" },
+  wall_limit: {
+    kind: "duration",
+    default: "0",
+    about: "Time after which a run has passed its limit; 0 is none",
+    guard: "limit",
+  },
   idle_limit: {
     kind: "duration",
     default: "0",
     about: "Time without output after which a run has passed its limit; 0 is none",
+    guard: "limit",
   },
-  token_limit: { kind: "count", default: 0, about: "Tokens of a run, as far as its stream tells; 0 is no limit" },
+  token_limit: {
+    kind: "count",
+    default: 0,
+    about: "Tokens of a run, as far as its stream tells; 0 is no limit",
+    guard: "limit",
+  },
   cost_limit: {
     kind: "dollars",
     default: 0,
     about: "Cost of a run in US dollars, as far as its stream tells; 0 is no limit",
+    guard: "limit",
   },
   limit_policy: {
     kind: ["stop", "interrupt", "notify"],
     default: "stop",
     about: "What happens when time, idle time, tokens or cost pass their limit",
+    guard: "trust",
   },
   max_running: { kind: "count", default: 8, about: "Running agents up to which `run --queue` starts the next" },
-  max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace" },
+  max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace", guard: "less" },
   max_depth: {
     kind: "count",
     default: 5,
     about: "How deep agents may start agents; one started by a person has depth 0",
+    guard: "less",
   },
-  max_children: { kind: "count", default: 20, about: "Live agents that one agent may have started" },
-  child_rate: { kind: "count", default: 30, about: "Agents that one agent may start in a minute" },
-  prune_after: { kind: "duration", default: "14d", about: "Age at which `prune` takes an ended run away" },
+  max_children: { kind: "count", default: 20, about: "Live agents that one agent may have started", guard: "less" },
+  child_rate: { kind: "count", default: 30, about: "Agents that one agent may start in a minute", guard: "less" },
+  prune_after: {
+    kind: "duration",
+    default: "14d",
+    about: "Age at which `prune` takes an ended run away",
+    guard: "trust",
+  },
   prune_over: {
     kind: "size",
     default: "5G",
     about: "Size of the workspace above which `prune` takes the oldest runs away",
+    guard: "trust",
   },
-  trash_for: { kind: "duration", default: "24h", about: "How long what was pruned can be brought back" },
+  trash_for: {
+    kind: "duration",
+    default: "24h",
+    about: "How long what was pruned can be brought back",
+    guard: "trust",
+  },
   worktree_copy: {
     kind: "text",
     default: "",
     about: "Files of the project that a new worktree gets a copy of, separated by commas, such as `.env`",
+    guard: "trust",
   },
-  worktree_setup: { kind: "text", default: "", about: "Command that a shell runs in a new worktree, such as `npm ci`" },
+  worktree_setup: {
+    kind: "text",
+    default: "",
+    about: "Command that a shell runs in a new worktree, such as `npm ci`",
+    guard: "trust",
+  },
   prompt_template: {
     kind: "text",
     default: "",
     about: "File with the text round a prompt; the built-in one tells the agent its task and how to report",
+    guard: "trust",
   },
   interactive_idle: {
     kind: "duration",
@@ -99,66 +142,106 @@ export const CONFIG_FIELDS = {
     kind: ["off", "anthropic", "openai-compatible"],
     default: "off",
     about: "Who gives the watch a second opinion (second-opinion.md)",
+    guard: "trust",
   },
-  llm_base_url: { kind: "text", default: "", about: "Address of its API; empty is that of the provider itself" },
-  llm_model: { kind: "text", default: "claude-haiku-4-5", about: "Model that is asked" },
+  llm_base_url: {
+    kind: "text",
+    default: "",
+    about: "Address of its API; empty is that of the provider itself",
+    guard: "trust",
+  },
+  llm_model: { kind: "text", default: "claude-haiku-4-5", about: "Model that is asked", guard: "trust" },
   llm_key_env: {
     kind: "text",
     default: "",
     about:
       "Name of the variable that holds the key; empty is `ANTHROPIC_API_KEY` for anthropic and no key for the other",
+    guard: "trust",
   },
-  llm_key_file: { kind: "text", default: "", about: "File that holds the key, instead of a variable" },
+  llm_key_file: { kind: "text", default: "", about: "File that holds the key, instead of a variable", guard: "trust" },
   llm_every: {
     kind: "duration",
     default: "300s",
     about: "How often an agent that prints is asked about; a change of its verdict is asked about at once",
+    guard: "trust",
   },
   llm_tokens_per_hour: {
     kind: "count",
     default: 40_000,
     about: "Tokens, sent and received, that one agent may cost in any hour",
+    guard: "trust",
   },
-  llm_timeout: { kind: "duration", default: "30s", about: "Time that an answer may take" },
+  llm_timeout: { kind: "duration", default: "30s", about: "Time that an answer may take", guard: "trust" },
   sync_remote: {
     kind: "text",
     default: "",
     about:
       "Where the journal is synced to: a remote of the project's repository, a URL or a path; with it `midwatch up` syncs",
+    guard: "trust",
   },
   sync_branch: {
     kind: "text",
     default: "midwatch-journal",
     about: "The branch there that holds the journal and nothing else",
+    guard: "trust",
   },
-  sync_every: { kind: "duration", default: "30s", about: "How often `midwatch up` and `sync --watch` sync" },
+  sync_every: {
+    kind: "duration",
+    default: "30s",
+    about: "How often `midwatch up` and `sync --watch` sync",
+    guard: "trust",
+  },
   nats_servers: {
     kind: "text",
     default: "",
     about:
       "The hub of a fleet of machines, such as `nats://hub:4222`, several by commas; with it `midwatch up` joins (scale.md)",
+    guard: "trust",
   },
-  nats_fleet: { kind: "text", default: "fleet", about: "The name of the fleet on the hub" },
+  nats_fleet: { kind: "text", default: "fleet", about: "The name of the fleet on the hub", guard: "trust" },
   nats_host: {
     kind: "text",
     default: "",
     about: "The name of this workspace in the fleet; empty is the machine's name with four digits that its path gives",
+    guard: "trust",
   },
-  nats_labels: { kind: "text", default: "", about: "What `run --on` finds this host by, such as `gpu=a100,zone=eu`" },
-  nats_creds: { kind: "text", default: "", about: "File with the credentials for the hub, as `nsc` writes it" },
-  nats_nkey: { kind: "text", default: "", about: "File with the seed of an nkey for the hub" },
-  nats_ca: { kind: "text", default: "", about: "File with the certificates of those who sign the hub's" },
-  nats_cert: { kind: "text", default: "", about: "File with the certificate of this host, where the hub asks for one" },
-  nats_key: { kind: "text", default: "", about: "File with the key of that certificate" },
+  nats_labels: {
+    kind: "text",
+    default: "",
+    about: "What `run --on` finds this host by, such as `gpu=a100,zone=eu`",
+    guard: "trust",
+  },
+  nats_creds: {
+    kind: "text",
+    default: "",
+    about: "File with the credentials for the hub, as `nsc` writes it",
+    guard: "trust",
+  },
+  nats_nkey: { kind: "text", default: "", about: "File with the seed of an nkey for the hub", guard: "trust" },
+  nats_ca: {
+    kind: "text",
+    default: "",
+    about: "File with the certificates of those who sign the hub's",
+    guard: "trust",
+  },
+  nats_cert: {
+    kind: "text",
+    default: "",
+    about: "File with the certificate of this host, where the hub asks for one",
+    guard: "trust",
+  },
+  nats_key: { kind: "text", default: "", about: "File with the key of that certificate", guard: "trust" },
   nats_monitor: {
     kind: "text",
     default: "",
     about: "Monitoring addresses of the hub's servers, by commas, where they do not tell by themselves how they sync",
+    guard: "trust",
   },
   nats_logs: {
     kind: ["off", "archived"],
     default: "off",
     about: "Whether logs go to the hub when they are archived, as they are, to be read while this host is away",
+    guard: "trust",
   },
 } as const;
 

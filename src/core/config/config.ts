@@ -28,13 +28,17 @@ export const RUNTIME_VARIABLES: readonly string[] = [
   "MIDWATCH_RUN",
   "MIDWATCH_NONCE",
   "MIDWATCH_CAPABILITY",
+  "MIDWATCH_RIGHTS",
   "MIDWATCH_KEEPER",
   "MIDWATCH_WATCHBENCH",
+  "MIDWATCH_TRUST",
 ];
 
 export interface ConfigSources {
   /** The parsed content of midwatch.config.json, when there is one. */
   file?: unknown;
+  /** Whether a person trusted that file; otherwise only what can do no harm counts. */
+  trusted?: boolean;
   env?: Readonly<Record<string, string | undefined>>;
   flags?: ConfigInput;
 }
@@ -44,7 +48,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const merged = new Map<string, { value: unknown; from: string }>();
   for (const key of CONFIG_KEYS) merged.set(key, { value: CONFIG_FIELDS[key].default, from: "the default" });
   for (const [key, value] of fileEntries(sources.file))
-    merged.set(key, { value, from: `${key} in midwatch.config.json` });
+    if (sources.trusted !== false || !isGuarded(key as ConfigKey, value))
+      merged.set(key, { value, from: `${key} in midwatch.config.json` });
   for (const [key, value, name] of envEntries(sources.env ?? {})) merged.set(key, { value, from: name });
   for (const [key, value] of Object.entries(sources.flags ?? {})) {
     if (value !== undefined) merged.set(key, { value, from: `--${key.replaceAll("_", "-")}` });
@@ -73,13 +78,38 @@ function fileEntries(file: unknown): [string, unknown][] {
   }
   // "$schema" lets editors complete the names; the others are objects, read where they are used.
   const entries = Object.entries(file)
-    .filter(([key]) => !["$schema", "drivers", "headings", "rules", "alerts"].includes(key))
+    .filter(([key]) => key !== "$schema" && !OBJECTS.includes(key))
     .flatMap(([key, value]) => (key === "llm" ? llmEntries(value) : [[key, value] as [string, unknown]]));
   for (const [key] of entries) {
     if (!(CONFIG_KEYS as readonly string[]).includes(key))
       unknown(`${JSON.stringify(key)} in midwatch.config.json`, key, CONFIG_KEYS);
   }
   return entries;
+}
+
+/** Parts of the file that are no single settings; those that run code or reach the network need trust. */
+const OBJECTS = ["drivers", "headings", "rules", "alerts"];
+const GUARDED_OBJECTS = ["drivers", "alerts"];
+
+/** What of a file counts only when a person trusted it. */
+export function guardedSettings(file: unknown): string[] {
+  const entries = fileEntries(file).filter(([key, value]) => isGuarded(key as ConfigKey, value));
+  const objects = GUARDED_OBJECTS.filter((key) => (file as Record<string, unknown> | null)?.[key] !== undefined);
+  return [...objects, ...entries.map(([key]) => key)];
+}
+
+function isGuarded(key: ConfigKey, value: unknown): boolean {
+  const { guard, default: standard }: ConfigField = CONFIG_FIELDS[key];
+  if (guard === undefined || guard === "trust") return guard === "trust";
+  const most = (given: unknown): number => {
+    const number = Number(configValue(key, given));
+    return guard === "limit" && number === 0 ? Number.POSITIVE_INFINITY : number;
+  };
+  try {
+    return most(value) > most(standard);
+  } catch {
+    return false; // It is refused for what it is, whoever wrote it.
+  }
 }
 
 /** `"llm": {"model": "x"}` is `"llm_model": "x"`. */

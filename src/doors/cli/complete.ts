@@ -115,18 +115,13 @@ function argument(
 function spellings({ name, about, kind, standard, short }: Flag): [string, string][] {
   const text = about.replace(/\s+/g, " ");
   if (kind === "boolean" && standard === true) return [[`--no-${name}`, `Not: ${text}`]];
-  return short === undefined
-    ? [[`--${name}`, text]]
-    : [
-        [`--${name}`, text],
-        [`-${short}`, text],
-      ];
+  return [`--${name}`, ...(short === undefined ? [] : [`-${short}`])].map((word) => [word, text]);
 }
 
 /** What a value may be is told by the name that stands for it in help. */
 function values(field: Flag, current: string, workspace: string | undefined, place: Shell): Candidates {
-  if (field.choices !== undefined) return { also: "nothing", words: field.choices.map((word) => [word, ""]) };
-  if (field.suggestions !== undefined) return { also: "nothing", words: field.suggestions.map((word) => [word, ""]) };
+  const offered = field.choices ?? field.suggestions;
+  if (offered !== undefined) return { also: "nothing", words: offered.map((word) => [word, ""]) };
   switch (field.value) {
     case "FILE":
     case "PATH":

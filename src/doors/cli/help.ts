@@ -51,19 +51,10 @@ export function commandHelp(operation: Operation, bold: Bold, width: number): st
         .map((line) => wrap(line, width))
         .join("\n"),
     );
-  const placed = fieldsOf(operation).filter(
-    ({ field, about }) => operation.positionals.includes(field) && about !== "",
-  );
-  if (placed.length > 0)
-    sections.push(
-      [
-        bold("Arguments:"),
-        ...table(
-          placed.map((field) => [field.value, about(field)]),
-          width,
-        ),
-      ].join("\n"),
-    );
+  const placed = fieldsOf(operation)
+    .filter((field) => operation.positionals.includes(field.field) && field.about !== "")
+    .map((field): [string, string] => [field.value, about(field)]);
+  if (placed.length > 0) sections.push([bold("Arguments:"), ...table(placed, width)].join("\n"));
   const rows = [...flags, ...GLOBAL_FLAGS].map((flag): [string, string] => [spelling(flag), about(flag)]);
   sections.push([bold("Flags:"), ...table(rows, width)].join("\n"));
   if (operation.examples.length > 0) {

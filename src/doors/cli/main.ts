@@ -3,9 +3,9 @@
  * rules of its own; names, flags and help come from the operations.
  */
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { didYouMean, nearest } from "../../core/nearest.ts";
 import { operations as all } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { complete } from "./complete.ts";
 import { commandHelp, overview, welcome } from "./help.ts";
@@ -19,6 +19,8 @@ export interface Io {
   cwd: string;
   /** Aborted when the user asks to end. */
   signal?: AbortSignal;
+  /** Asks the person at the terminal; missing where nobody sits at one. */
+  ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 /** Runs one command and returns its exit code. Never throws. */
@@ -26,7 +28,10 @@ export async function main(argv: readonly string[], io: Io, table: readonly Oper
   const json = behindFlags(argv).includes("--json");
   const out = new Output(io.stdout);
   try {
-    const code = await dispatch(argv, io, out, table);
+    const code = await dispatch(argv, io, out, table).catch(async (error: unknown) => {
+      if (json || !(await tookOver(error, io))) throw error;
+      return await dispatch(argv, io, out, table);
+    });
     await out.flush();
     if (out.failure !== undefined) throw out.failure;
     return code;
@@ -38,6 +43,18 @@ export async function main(argv: readonly string[], io: Io, table: readonly Oper
   } finally {
     await out.close();
   }
+}
+
+/** A workspace that an older release made is not recorded yet: at a terminal one answer takes it over, a script gets the error. */
+async function tookOver(error: unknown, io: Io): Promise<boolean> {
+  if (!(error instanceof MidwatchError) || error.code !== "REFUSED_WORKSPACE" || io.ask === undefined) return false;
+  const { root, old } = error.data ?? {};
+  if (old !== true || typeof root !== "string") return false;
+  const trust = async (...flags: string[]): Promise<number> =>
+    await main(["trust", `--workspace=${root}`, ...flags], { ...io, stdout: io.stderr, ask: undefined });
+  await trust("--show");
+  const answer = await io.ask("It was made by an older release, or somewhere else. Take it over? [y/N] ");
+  return /^y(es)?$/i.test(answer.trim()) && (await trust()) === 0;
 }
 
 async function dispatch(
@@ -66,7 +83,8 @@ async function dispatch(
     return 0;
   }
   const operation = find(words.length === 0 ? [command] : words, operations);
-  const rest = words.slice(operation.name.split(" ").length);
+  const behind = words.slice(operation.name.split(" ").length);
+  const rest = operation.name === "trust" ? takingOver(behind) : behind;
   const { globals, input } = parse(operation, [...before.filter((word) => word !== "--version"), ...rest]);
   if (globals.help) {
     await out.write(commandHelp(operation, bold, width));
@@ -160,13 +178,9 @@ function splitCommand(argv: readonly string[]): { before: string[]; words: strin
   const before = argv.slice(0, i);
   const unknown = before.find((word, at) => !isGlobal(word) && before[at - 1] !== "--workspace");
   if (unknown !== undefined) {
-    const near = nearest(unknown, ["--json", "--workspace", "--help", "--version"]);
-    throw new MidwatchError("USAGE", `${unknown} is not a flag of midwatch.`, {
-      hint:
-        near === undefined
-          ? "Flags of a command come behind its name: midwatch COMMAND --flag."
-          : `Did you mean ${near}?`,
-    });
+    const otherwise = "Flags of a command come behind its name: midwatch COMMAND --flag.";
+    const hint = didYouMean(unknown, ["--json", "--workspace", "--help", "--version"], otherwise);
+    throw usage(`${unknown} is not a flag of midwatch.`, hint);
   }
   return { before, words: argv.slice(i) };
 }
@@ -187,6 +201,16 @@ function find(words: readonly string[], operations: readonly Operation[]): Opera
   const choices = below.length > 0 ? `There are: ${below.join(", ")}.` : "`midwatch help` lists the commands.";
   throw new MidwatchError("USAGE", `${JSON.stringify(typed)} is not a command.`, {
     hint: near === undefined ? choices : `Did you mean \`midwatch ${near}\`? ${choices}`,
+  });
+}
+
+/** `trust --workspace`: to this command the flag of all commands is the question itself; a DIR behind it says which one. */
+function takingOver(words: readonly string[]): string[] {
+  return words.flatMap((word, i) => {
+    if (word.startsWith("--workspace=")) return ["--take-over", word];
+    if (word !== "--workspace") return [word];
+    const next = words[i + 1];
+    return next === undefined || next.startsWith("-") ? ["--take-over"] : ["--take-over", word];
   });
 }
 
@@ -216,10 +240,6 @@ function useColor({ stdout, env }: Io): boolean {
   return stdout.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
 /**
  * The process around `main`: its streams, its signals, its exit code. A signal ends the process at once, as the system does it;
  * only an operation that asks for the signal gets a moment to clean up. Further signals do not shorten it: one signal often comes
@@ -236,6 +256,7 @@ export async function start(table?: readonly Operation[]): Promise<never> {
     stderr,
     env,
     cwd: process.cwd(),
+    ask: process.stdin.isTTY && stderr.isTTY ? askPerson : undefined,
     get signal() {
       if (ending === undefined) {
         const controller = new AbortController();
@@ -255,6 +276,17 @@ export async function start(table?: readonly Operation[]): Promise<never> {
   const code = await main(process.argv.slice(2), io, table);
   process.exit(ended ?? code);
 }
+
+async function askPerson(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await asking.question(question);
+  } finally {
+    asking.close();
+  }
+}
+
 /** Ctrl-C, a supervisor, a closed terminal: the exit code of each. */
 const ASKED_TO_END = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** A demo has agents to stop, and a busy machine takes its time. */

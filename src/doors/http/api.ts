@@ -7,9 +7,10 @@
 import type { Context as Hono } from "hono";
 import type { z } from "zod";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { isFields, parseJson } from "../../core/json.ts";
 import { maskValue } from "../../core/mask.ts";
 import { operations } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";
 import { fieldsOf } from "../flags.ts";
 import { Notices } from "../notices.ts";
@@ -51,9 +52,7 @@ function validate(operation: Operation, input: unknown): unknown {
   const checked = schemaOf(operation).safeParse(input);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw new MidwatchError("USAGE", `${sentence(issue)}.`, {
-    hint: `/api/openapi.json has the fields of ${operation.name}.`,
-  });
+  throw usage(`${sentence(issue)}.`, `/api/openapi.json has the fields of ${operation.name}.`);
 }
 
 function sentence(issue: z.core.$ZodIssue | undefined): string {
@@ -73,7 +72,8 @@ export async function call(
   const notices = new Notices();
   const context: Context = {
     door: "http",
-    cwd: door.cwd,
+    // An agent's paths begin where it works.
+    cwd: (who.agent && door.workspace.runs.folderOf(who.agent)) ?? door.cwd,
     env: door.env,
     workspace: undefined,
     served: { workspace: door.workspace, caller: { agent: who.agent } },
@@ -99,7 +99,7 @@ export async function call(
 
 /** Data as it is; of a list or stream as much as an answer takes. Secrets are hidden in all of it. */
 async function gathered(door: Door, answer: unknown, notices: Notices): Promise<string> {
-  const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+  const stream = isStream(answer);
   if (!stream && !Array.isArray(answer)) return JSON.stringify(maskValue(answer) ?? null);
   const { answerItems, answerBytes } = door.limits;
   const items: string[] = [];
@@ -125,11 +125,7 @@ async function gathered(door: Door, answer: unknown, notices: Notices): Promise<
 export async function bodyOf(request: Hono["req"]): Promise<unknown> {
   const text = await request.text();
   if (text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // Told below, and without the text.
-  }
-  throw new MidwatchError("USAGE", "The body is not a JSON object.", { hint: 'Send the fields as {"name": value}.' });
+  const value = parseJson(text);
+  if (isFields(value)) return value;
+  throw usage("The body is not a JSON object.", 'Send the fields as {"name": value}.');
 }

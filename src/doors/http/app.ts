@@ -1,8 +1,10 @@
 /** The HTTP door: checks who asks, then the operations, the stream, the page. Reads as the way of a request. */
+
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { usage } from "../../operations/operation.ts";
 import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
 import type { Who } from "./auth.ts";
 import type { Door } from "./door.ts";
@@ -100,9 +102,10 @@ export function httpDoor(door: Door): Hono<Bindings> {
   app.get("/api/*", async (c) => {
     const operation = findOperation(c.req.path.slice("/api/".length));
     if (operation.changes)
-      throw new MidwatchError("USAGE", `${operation.name} changes something: ask for it by POST.`, {
-        hint: `POST /api/${operation.name.replaceAll(" ", "/")}`,
-      });
+      throw usage(
+        `${operation.name} changes something: ask for it by POST.`,
+        `POST /api/${operation.name.replaceAll(" ", "/")}`,
+      );
     const input = fromQuery(operation, new URL(c.req.url).searchParams);
     return c.body(await call(door, c.get("who"), operation, input, c.req.raw.signal), 200, JSON_TYPE);
   });

@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { isFields, parseJson } from "../../core/json.ts";
 import type { Headers } from "./auth.ts";
 import type { Door } from "./door.ts";
 import { LogFeeds } from "./log-feed.ts";
@@ -109,9 +110,9 @@ class Client {
     const second = Math.floor(performance.now() / 1000);
     this.#messages = second === this.#second ? this.#messages + 1 : 1;
     this.#second = second;
-    const message = binary ? undefined : parse(text);
+    const message = binary ? undefined : parseJson(text);
     if (this.#messages > this.#door.limits.messagesPerSecond) this.#socket.close(POLICY, "too many messages");
-    else if (message === undefined) this.#socket.close(POLICY, "not a JSON object");
+    else if (!isFields(message)) this.#socket.close(POLICY, "not a JSON object");
     else if (typeof message["unsub"] === "number") this.#end(message["unsub"]);
     else if (typeof message["sub"] === "number") this.#begin(message["sub"], message);
     // Anything else is of a later version of the page, or an `ack`, which we do not need: the socket tells when it has drained.
@@ -185,14 +186,5 @@ class Client {
       this.#socket.send(items, { fin: false });
       this.#socket.send(`],${more}}`, { fin: true }, done);
     });
-  }
-}
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
   }
 }

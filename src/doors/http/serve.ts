@@ -5,11 +5,11 @@ import { type AddressInfo, isIP } from "node:net";
 import { dirname } from "node:path";
 import { getRequestListener } from "@hono/node-server";
 import { MidwatchError } from "../../core/errors.ts";
+import { type AgentId, isAgentId, isTaskId } from "../../core/ids.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
-import type { Change, Served, ServeOptions } from "../../operations/operation.ts";
+import { type Change, type Served, type ServeOptions, usage } from "../../operations/operation.ts";
 import { mcpDoor } from "../mcp/door.ts";
 import { httpDoor } from "./app.ts";
-import { tellJournal } from "./audit.ts";
 import { Auth } from "./auth.ts";
 import type { Door } from "./door.ts";
 import { FleetFeed } from "./fleet-feed.ts";
@@ -28,9 +28,10 @@ export async function serve(
   const limits = { ...LIMITS, ...options.limits };
   const remote = !isLoopback(options.host);
   if (remote && !options.allowRemote)
-    throw new MidwatchError("USAGE", `${options.host} can be reached from other machines.`, {
-      hint: "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
-    });
+    throw usage(
+      `${options.host} can be reached from other machines.`,
+      "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
+    );
   workspace.http.token(); // Before there is a port: an agent is refused here.
   const server = createServer({
     headersTimeout: limits.headMs,
@@ -106,4 +107,23 @@ async function listen(server: Server, { host, port, tell }: ServeOptions): Promi
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+/** An event for each change that came through the server: who, what and on what; never what was said. */
+function tellJournal(workspace: Workspace, { operation, input, by, error }: Change): void {
+  if (error === null && isTold(operation, by)) return;
+  const { agent, agents, task, parent } = (input ?? {}) as Record<string, unknown>;
+  const named = [agent, ...(Array.isArray(agents) ? agents : []), task, parent];
+  const targets = named.filter((one): one is string => isAgentId(one) || isTaskId(one)).slice(0, 20);
+  const who = by ?? "a person";
+  workspace.http.audit({
+    content: `${who} asked for ${operation}${targets.length > 0 ? ` of ${targets.join(", ")}` : ""} over HTTP${error === null ? "" : `: ${error}`}`,
+    ...(isAgentId(targets[0]) ? { agent: targets[0] as AgentId } : {}),
+    data: { by: who, operation, targets, error },
+  });
+}
+
+/** An event, and what an agent says of itself, is in the journal already. */
+function isTold(operation: string, by: AgentId | undefined): boolean {
+  return operation === "event" || (by !== undefined && (operation === "progress" || operation === "finding"));
 }

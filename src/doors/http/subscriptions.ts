@@ -4,9 +4,9 @@
  */
 
 import { z } from "zod";
-import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { LogPlace, Stored } from "../../fleet/workspace.ts";
+import { usage } from "../../operations/operation.ts";
 import type { Door } from "./door.ts";
 import type { LogFeed, LogFeeds } from "./log-feed.ts";
 
@@ -48,9 +48,10 @@ type Asked = z.output<typeof ASKED>;
 export function subscribe(door: Door, feeds: LogFeeds, message: unknown, wake: () => void): Subscription {
   const checked = ASKED.safeParse(message);
   if (!checked.success)
-    throw new MidwatchError("USAGE", `This is no subscription: ${checked.error.issues[0]?.path.join(".")}.`, {
-      hint: "docs/http.md lists the streams.",
-    });
+    throw usage(
+      `This is no subscription: ${checked.error.issues[0]?.path.join(".")}.`,
+      "docs/http.md lists the streams.",
+    );
   const asked = checked.data;
   switch (asked.stream) {
     case "fleet":
@@ -139,9 +140,10 @@ class LogSubscription implements Subscription {
 function placeIn(feed: LogFeed, offset: number): LogPlace {
   const place = feed.place(offset);
   if (place !== undefined) return place;
-  throw new MidwatchError("USAGE", "No line of this log begins at that cursor.", {
-    hint: "A cursor is what an earlier message gave; without one the log is read from its beginning.",
-  });
+  throw usage(
+    "No line of this log begins at that cursor.",
+    "A cursor is what an earlier message gave; without one the log is read from its beginning.",
+  );
 }
 
 /** Reads one batch ahead and no more: the journal waits on the disk until that has been taken. */

@@ -1,9 +1,9 @@
 /** From a tool call to operations: the context they run in, their checks, their answers, and errors as MCP knows them. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
-import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { toMidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet/workspace.ts";
-import type { Change, Context, Operation } from "../../operations/operation.ts";
+import { type Change, type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";
 import { Notices } from "../notices.ts";
 import { type Call, readArguments, type Tool } from "./tool.ts";
@@ -120,11 +120,8 @@ function checked(operation: Operation, input: Readonly<Record<string, unknown>>)
   const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
   const { success, data, error } = schemaOf(operation).safeParse(given);
   if (success) return data;
-  throw new MidwatchError("USAGE", `${error.issues[0]?.path.join(".")}: ${error.issues[0]?.message}`, {
-    hint: "See the description of the tool's arguments.",
-  });
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+  throw usage(
+    `${error.issues[0]?.path.join(".")}: ${error.issues[0]?.message}`,
+    "See the description of the tool's arguments.",
+  );
 }

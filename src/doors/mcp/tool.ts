@@ -4,9 +4,9 @@
  */
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { didYouMean } from "../../core/nearest.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
-import type { Operation } from "../../operations/operation.ts";
+import { type Operation, usage } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";
 import type { Notices } from "../notices.ts";
 
@@ -106,13 +106,10 @@ export function readArguments(of: Tool, given: unknown): { input: Values; more: 
 function badArgument({ name }: Tool, issue: z.core.$ZodIssue | undefined, known: readonly string[]): MidwatchError {
   if (issue?.code === "unrecognized_keys") {
     const [key = ""] = issue.keys;
-    const near = nearest(key, known);
     return new MidwatchError("USAGE", `${name} has no argument ${JSON.stringify(key)}.`, {
-      hint: near === undefined ? `There are: ${known.join(", ")}.` : `Did you mean ${near}?`,
+      hint: didYouMean(key, known, `There are: ${known.join(", ")}.`),
     });
   }
   const at = issue?.path.join(".") || "the arguments";
-  return new MidwatchError("USAGE", `${name}: ${at}: ${issue?.message ?? "not valid"}`, {
-    hint: "See the description of the tool's arguments.",
-  });
+  return usage(`${name}: ${at}: ${issue?.message ?? "not valid"}`, "See the description of the tool's arguments.");
 }

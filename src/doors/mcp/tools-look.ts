@@ -1,4 +1,5 @@
 /** Tools that tell of tasks and agents, and wait for them. */
+
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
@@ -6,11 +7,12 @@ import type { TaskFact } from "../../core/intent.ts";
 import { isOver } from "../../core/phase.ts";
 import type { ListRecord } from "../../core/types.ts";
 import type { AgentSummary, LogRecord } from "../../fleet/workspace.ts";
+import { usage } from "../../operations/operation.ts";
 import { logs } from "../../operations/read/logs.ts";
 import { search } from "../../operations/read/search.ts";
 import { summary } from "../../operations/read/summary.ts";
 import { ls } from "../../operations/run/ls.ts";
-import { tasks } from "../../operations/run/tasks.ts";
+import { tasks } from "../../operations/run/task.ts";
 import { first, last, MOST } from "./bounds.ts";
 import {
   AGENT_ID,
@@ -175,9 +177,7 @@ export const agentOutput: Tool = tool({
   },
   async run(call, input, { agent_id, task_id, tail, offset, limit, cursor }) {
     if (offset !== undefined && cursor !== undefined)
-      throw new MidwatchError("USAGE", "cursor and offset are two ways to say where to begin.", {
-        hint: "Give one of them.",
-      });
+      throw usage("cursor and offset are two ways to say where to begin.", "Give one of them.");
     const record = await shownAgent(call, agent_id, task_id);
     const asked = (input["run"] as number | undefined) ?? null;
     const from = cursor === undefined ? undefined : readCursor(cursor);
@@ -231,9 +231,10 @@ export const agentOutput: Tool = tool({
 function readCursor(text: string): { run: number; line: number } {
   const [, run, line] = /^(\d{1,9}):(\d{1,15})$/.exec(text) ?? [];
   if (run !== undefined && line !== undefined) return { run: Number(run), line: Number(line) };
-  throw new MidwatchError("USAGE", `${JSON.stringify(text)} is not a cursor.`, {
-    hint: "Give back the cursor of an earlier answer as it is, or leave it out.",
-  });
+  throw usage(
+    `${JSON.stringify(text)} is not a cursor.`,
+    "Give back the cursor of an earlier answer as it is, or leave it out.",
+  );
 }
 
 export const agentSummary: Tool = tool({

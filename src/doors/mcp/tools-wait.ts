@@ -1,9 +1,11 @@
 /** Waiting for agents without blocking: an answer comes when something changed, and within a time that every client waits for. */
+
 import { z } from "zod";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
 import { isSettled } from "../../core/phase.ts";
 import type { ListRecord } from "../../core/types.ts";
+import { usage } from "../../operations/operation.ts";
 import { ls } from "../../operations/run/ls.ts";
 import { wait } from "../../operations/run/wait.ts";
 import { first, MOST } from "./bounds.ts";
@@ -94,7 +96,7 @@ async function look(
   const task = task_id === undefined ? undefined : parseTaskId(task_id);
   const all = await call.ask<ListRecord[]>(ls, { all: true, task });
   if (agent_ids.length === 0 && task === undefined)
-    throw new MidwatchError("USAGE", "Whom to wait for is missing.", { hint: "Give agent_ids or a task_id." });
+    throw usage("Whom to wait for is missing.", "Give agent_ids or a task_id.");
   if (agent_ids.length === 0) return all;
   return agent_ids.map((id) => {
     const found = all.filter(({ agent }) => agent === id || agent.startsWith(id));

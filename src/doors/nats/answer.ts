@@ -5,7 +5,7 @@ import { type AgentId, isAgentId } from "../../core/ids.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { Question, Workspace } from "../../fleet/workspace.ts";
 import { operations } from "../../operations/index.ts";
-import type { Context, Operation } from "../../operations/operation.ts";
+import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { REMOTE, type Travelled } from "../../operations/remote.ts";
 import { schemaOf } from "../../operations/schema.ts";
 
@@ -24,8 +24,7 @@ export function answer(workspace: Workspace, { tell, signal, env }: AnswerOption
 
 async function handle(workspace: Workspace, env: Context["env"], question: Question): Promise<Travelled> {
   const operation = operations.find(({ name }) => name === question.operation && REMOTE.includes(name));
-  if (operation === undefined)
-    throw new MidwatchError("USAGE", "This host does not answer that.", { hint: "It may have another version." });
+  if (operation === undefined) throw usage("This host does not answer that.", "It may have another version.");
   // Rights are given by the subject: who may only look cannot call it by another name.
   if (operation.changes && !question.changes)
     throw new MidwatchError("REFUSED_RIGHT", `${operation.name} changes something.`, {
@@ -94,7 +93,7 @@ function tellJournal(workspace: Workspace, { name }: Operation, fields: unknown,
 
 /** Secrets are hidden in all of it; of a list or stream as much as a message takes. */
 async function gathered(answer: unknown): Promise<Travelled> {
-  const stream = typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer;
+  const stream = isStream(answer);
   if (!stream && !Array.isArray(answer)) return { kind: "data", data: maskValue(answer) ?? null };
   const items: unknown[] = [];
   let [bytes, truncated] = [0, false];

@@ -2,6 +2,7 @@
 
 import { MidwatchError } from "../../core/errors.ts";
 import { quote } from "../../core/ids.ts";
+import { isFields } from "../../core/json.ts";
 import { oneLine } from "../../core/one-line.ts";
 import type { JournalEvent } from "../event.ts";
 
@@ -23,8 +24,9 @@ const HEADINGS: Headings = {
 /** The standard headings with those of midwatch.config.json. */
 export function headingsOf(configured: unknown): Headings {
   if (configured === undefined) return HEADINGS;
-  const isMap = typeof configured === "object" && configured !== null && !Array.isArray(configured);
-  const wrong = isMap ? Object.entries(configured).find(([, text]) => typeof text !== "string") : ["headings"];
+  const wrong = isFields(configured)
+    ? Object.entries(configured).find(([, text]) => typeof text !== "string")
+    : ["headings"];
   if (wrong === undefined) return { ...HEADINGS, ...(configured as Headings) };
   throw new MidwatchError(
     "BAD_CONFIG",

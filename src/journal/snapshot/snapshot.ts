@@ -48,17 +48,13 @@ const LOCK_MS = 10_000;
 const TITLE = "# Communication Snapshot\n";
 
 export async function takeSnapshot(files: Files, log: EventLog, options: SnapshotOptions): Promise<SnapshotReport> {
-  const lock = await takeLock(files.snapshotLock, LOCK_MS);
+  using lock = await takeLock(files.snapshotLock, LOCK_MS);
   if (lock === undefined) {
     throw new MidwatchError("SNAPSHOT_BUSY", "Another process is rendering the snapshot and does not come to an end.", {
       hint: "Try again; a process that stands still (T in `ps`) has to be continued or ended.",
     });
   }
-  try {
-    return await update(files, log, options);
-  } finally {
-    lock.release();
-  }
+  return await update(files, log, options);
 }
 
 async function update(files: Files, log: EventLog, options: SnapshotOptions): Promise<SnapshotReport> {
@@ -68,15 +64,10 @@ async function update(files: Files, log: EventLog, options: SnapshotOptions): Pr
   const before = projection.cursor;
   // A rebuild is made beside the archive that there is, and takes its place when it is whole.
   const target = state === undefined ? `${files.archive}.new` : files.archive;
-  const archive = new Growing(target, state?.archive.bytes ?? 0);
-  let extent: Extent;
-  try {
-    await foldAll(projection, log, new Quarantine(files.eventsError, log, step), (text) => archive.write(text));
-    step("folded");
-    extent = archive.sync();
-  } finally {
-    archive.close();
-  }
+  using archive = new Growing(target, state?.archive.bytes ?? 0);
+  await foldAll(projection, log, new Quarantine(files.eventsError, log, step), (text) => archive.write(text));
+  step("folded");
+  const extent = archive.sync();
   if (state === undefined) place(target, files.archive, `${files.archive}.bak`);
   step("archived");
   writeCommunication(files.communication, renderCommunication(projection, options.headings));

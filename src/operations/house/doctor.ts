@@ -1,14 +1,11 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { examine } from "../../setup/doctor.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { paint, table } from "../render.ts";
 
 export const doctor: Operation = operation({
   name: "doctor",
   summary: "Check what midwatch needs on this machine and in this workspace",
-  positionals: [],
   input: z.strictObject({
     rebuild: z.boolean().describe("Make the registry anew from the folders first").default(false),
   }),

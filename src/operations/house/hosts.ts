@@ -1,7 +1,6 @@
 import { formatSize } from "../../core/size.ts";
 import { fleetOf } from "../fleet-of.ts";
-import { z } from "../input.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, z } from "../operation.ts";
 import { age, paint, table } from "../render.ts";
 
 export const hosts: Operation = operation({
@@ -9,7 +8,6 @@ export const hosts: Operation = operation({
   summary: "List the hosts of the fleet, and whether they answer",
   details:
     "A host is a workspace whose `midwatch up` joined the hub (docs/scale.md). Each is asked now; exit 1 when one does not answer.",
-  positionals: [],
   input: z.strictObject({}),
   changes: false,
   examples: ["midwatch hosts", "midwatch hosts --json | jq -r 'select(.reachable).host'"],

@@ -1,8 +1,6 @@
 import { createInterface } from "node:readline/promises";
-import { MidwatchError } from "../../core/errors.ts";
 import { CLIENTS, type Edit, planEdit, presentClients, writeEdit } from "../../setup/mcp-clients.ts";
-import { z } from "../input.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, operation, usage, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 /** Lines around a change. */
@@ -13,7 +11,6 @@ export const mcpInstall: Operation = operation({
   summary: "Tell MCP clients of `midwatch mcp`: show the change of their settings, then write it",
   details:
     "Everything else in the file stays as it is, byte for byte; the old file is kept as .bak. Without --client every client that is found here. Without --yes it asks, and outside a terminal it only shows.",
-  positionals: [],
   input: z.strictObject({
     client: z.array(z.enum(CLIENTS)).describe("Which client; may be given again").default([]),
     yes: z.boolean().describe("Write without asking").meta({ short: "y" }).default(false),
@@ -23,10 +20,7 @@ export const mcpInstall: Operation = operation({
   examples: ["midwatch mcp install", "midwatch mcp install --client claude --yes"],
   async *run(context, { client, yes }) {
     const wanted = client.length > 0 ? client : presentClients(context.env);
-    if (wanted.length === 0)
-      throw new MidwatchError("USAGE", "No MCP client was found here.", {
-        hint: `Name one: --client ${CLIENTS.join("|")}`,
-      });
+    if (wanted.length === 0) throw usage("No MCP client was found here.", `Name one: --client ${CLIENTS.join("|")}`);
     for (const edit of [...new Set(wanted)].map((name) => planEdit(name, context.env))) {
       const diff = diffOf(edit);
       const write = edit.before !== edit.after && (yes || (await agreed(context, edit, diff)));
@@ -83,3 +77,19 @@ function diffOf({ file, before, after }: Edit): string {
     ...mark(" ", now.slice(now.length - tail, Math.min(now.length, now.length - tail + AROUND))),
   ].join("\n");
 }
+
+export const mcp: Operation = operation({
+  name: "mcp",
+  summary: "Serve the Model Context Protocol on stdin and stdout, for agents and editors",
+  details:
+    "Started by an MCP client, not by a person: `midwatch mcp install` tells a client of it. Ends when its input ends; agents that were started through it go on. `midwatch up` serves the same over HTTP at /mcp (docs/mcp.md).",
+  input: z.strictObject({}),
+  changes: true,
+  cliOnly: true,
+  examples: ["midwatch mcp", "midwatch mcp install --client claude"],
+  run: async (context) => {
+    if (context.serveMcp === undefined)
+      throw usage("Only the command line can serve on its own input.", "midwatch mcp");
+    await context.serveMcp();
+  },
+});

@@ -1,8 +1,6 @@
 import { resolve } from "node:path";
-import { MidwatchError } from "../../core/errors.ts";
 import { natsInit as init } from "../../setup/nats-init.ts";
-import { z } from "../input.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, usage, z } from "../operation.ts";
 import { table } from "../render.ts";
 
 export const natsInit: Operation = operation({
@@ -32,7 +30,7 @@ export const natsInit: Operation = operation({
   ],
   run: async (context, { hosts, dir, fleet, listen, tls_cert, tls_key, tls_ca }) => {
     if ((tls_cert === undefined) !== (tls_key === undefined))
-      throw new MidwatchError("USAGE", "--tls-cert and --tls-key go together.", { hint: "Name both files." });
+      throw usage("--tls-cert and --tls-key go together.", "Name both files.");
     const at = (file: string): string => resolve(context.cwd, file);
     const tls =
       tls_cert === undefined || tls_key === undefined

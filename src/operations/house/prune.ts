@@ -1,8 +1,6 @@
 import { formatSize } from "../../core/size.ts";
 import { duration, size } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { table } from "../render.ts";
 
 export const prune: Operation = operation({
@@ -10,7 +8,6 @@ export const prune: Operation = operation({
   summary: "Take away agents that ended long ago, or the oldest when there is too much",
   details:
     "An agent goes with its logs, archives, reports and facts; a task goes with its last agent. Only what has ended and was cleaned up is taken, oldest first; a worktree with work that is nowhere else keeps its agent. A worktree that is all in another branch is removed by git; everything else is moved to the trash first and can be brought back with --undo for a day (trash_for); a later prune, or `midwatch up`, deletes it for good.",
-  positionals: [],
   input: z.strictObject({
     older: duration("Ended longer ago than this (14d)").optional(),
     over: size("Take the oldest while the workspace is larger than this (5G)").optional(),

@@ -1,8 +1,6 @@
 import type { FailureRecord, ReapRecord } from "../../fleet/workspace.ts";
 import { duration } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation, type RenderOptions } from "../operation.ts";
+import { type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { age, table } from "../render.ts";
 
 export const reap: Operation = operation({
@@ -10,7 +8,6 @@ export const reap: Operation = operation({
   summary: "Finish what nobody finished: states, cleanups, archives; list runs that lost their keeper",
   details:
     "Reads every run of the workspace, settles what has ended, tries failed cleanups again and archives logs that are older than archive_after. A lost run that is still alive is only listed; --lost ends it with proof. --failed lists what could not be cleaned up.",
-  positionals: [],
   input: z.strictObject({
     dry_run: z.boolean().describe("Only say what would be done").default(false),
     lost: z.boolean().describe("End lost runs that are alive").default(false),
@@ -26,12 +23,8 @@ export const reap: Operation = operation({
   render: (records, options) => {
     if (records.length === 0) return "Nothing to do.";
     const tried = records.filter(isFailure);
-    return tried.length > 0
-      ? failureTable(tried, options)
-      : reapTable(
-          records.flatMap((one) => (isFailure(one) ? [] : [one])),
-          options,
-        );
+    const reaped = records.flatMap((one) => (isFailure(one) ? [] : [one]));
+    return tried.length > 0 ? failureTable(tried, options) : reapTable(reaped, options);
   },
   next: (records) =>
     records.some((one) => !isFailure(one) && one.action === "listed" && one.alive > 0)

@@ -3,9 +3,7 @@ import { toMidwatchError } from "../../core/errors.ts";
 import type { HouseOptions, HouseRecord, Workspace } from "../../fleet/workspace.ts";
 import { service, writeService } from "../../setup/service.ts";
 import { configFlag } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 const AGAIN_MS = 2000;
 const HOST = "127.0.0.1";
@@ -15,7 +13,6 @@ export const up: Operation = operation({
   summary: "Keep house and serve the dashboard: queue, clean-up, limits, journal, alerts; HTTP and WebSocket",
   details:
     "Runs until Ctrl-C. It holds no truth: agents go on without it, and every command does what it meets. Of several, one leads and the others stand by; `midwatch leader` tells which; each of them serves. A line is printed for each thing done, and first the link to the dashboard, which is good once. After a write error it pauses and goes on when it can be written again (docs/leader.md). The server (docs/http.md) listens on this machine only; the token is in .agent-workspace/http-token.",
-  positionals: [],
   input: z.strictObject({
     once: z.boolean().describe("One round, then end; none when another process leads").default(false),
     http: z.boolean().describe("Serve the dashboard, HTTP and WebSocket").default(true),
@@ -55,19 +52,8 @@ export const up: Operation = operation({
     "midwatch up --once",
   ],
   async *run(context, given) {
-    const {
-      once,
-      http,
-      port,
-      host,
-      allow_remote: allowRemote,
-      link,
-      install_service,
-      join,
-      name,
-      labels,
-      ...rest
-    } = given;
+    const { once, http, port, host, allow_remote: allowRemote, link, install_service, ...settings } = given;
+    const { join, name, labels, ...rest } = settings;
     const config = { ...rest, nats_servers: join, nats_host: name, nats_labels: labels };
     using workspace = workspaceOf(context, { make: !link, config });
     if (link) {

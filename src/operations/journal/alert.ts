@@ -1,6 +1,4 @@
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, paint, table } from "../render.ts";
 
 const test = operation({
@@ -34,7 +32,6 @@ const STATES = { ok: "green", failing: "red", off: "red", unused: "dim" } as con
 const status = operation({
   name: "alert status",
   summary: "Tell how each route for alerts fares: what waits, what arrived, what was given up",
-  positionals: [],
   input: z.strictObject({}),
   changes: false,
   examples: ["midwatch alert status", "midwatch alert status --json"],

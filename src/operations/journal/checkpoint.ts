@@ -1,6 +1,4 @@
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 export const checkpoint: Operation = operation({
   name: "checkpoint",

@@ -2,10 +2,8 @@ import { readSync } from "node:fs";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId } from "../../core/ids.ts";
 import type { JournalEvent } from "../../fleet/workspace.ts";
-import { agentRef, plain } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { agentRef, parseData, plain } from "../fields.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 
 /** More is refused by the journal; reading stops a little behind it. */
 const STDIN_MAX = (1 << 20) + 1;
@@ -59,9 +57,10 @@ export const event: Operation = operation<typeof input, Data>({
     const { interaction, actor, type, content, to } = given;
     if (given.init_scripts) return { scripts: workspaceOf(context, { make: true }).journal.initScripts() };
     if (interaction === undefined || actor === undefined || type === undefined || content === undefined)
-      throw new MidwatchError("USAGE", "An event needs INTERACTION, ACTOR, TYPE and CONTENT.", {
-        hint: 'midwatch event 1 "Agent A" question "What now?"',
-      });
+      throw usage(
+        "An event needs INTERACTION, ACTOR, TYPE and CONTENT.",
+        'midwatch event 1 "Agent A" question "What now?"',
+      );
     const body = {
       actor,
       type,
@@ -69,7 +68,7 @@ export const event: Operation = operation<typeof input, Data>({
       task: given.task === undefined ? undefined : parseTaskId(given.task),
       agent: given.agent === undefined ? undefined : parseAgentId(given.agent),
       to: to.length > 1 ? to : to[0],
-      data: parsed(given.data),
+      data: parseData(given.data),
     };
     using workspace = workspaceOf(context, { make: true });
     return await workspace.journal.append({ interaction, ...body });
@@ -100,13 +99,4 @@ function readInput(): string {
     length += n;
   }
   return bytes.toString("utf8", 0, length);
-}
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new MidwatchError("USAGE", "--data is not JSON.", { hint: 'Write it as \'{"file":"x.ts"}\'.', cause: error });
-  }
 }

@@ -1,11 +1,8 @@
-import { MidwatchError } from "../../core/errors.ts";
 import { maskValue } from "../../core/mask.ts";
 import type { FleetLink, JournalEvent, Stored } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
 import { fleetOf } from "../fleet-of.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 const LAST = 100;
@@ -16,7 +13,6 @@ export const events: Operation = operation({
   name: "events",
   summary: "Read the journal that all agents share",
   details: `The last ${LAST} events by default. A line that is no event is passed over; \`midwatch snapshot\` puts it into events.error.log.`,
-  positionals: [],
   input: z.strictObject({
     follow: z.boolean().describe("Go on printing until Ctrl-C").meta({ short: "f" }).default(false),
     type: z.string().describe("Only events of this type").optional(),
@@ -42,7 +38,7 @@ export const events: Operation = operation({
   examples: ["midwatch events -f", "midwatch events --type error --since 1h", "midwatch events --interaction 3 --json"],
   run: (context, { follow, type, actor, interaction, since, after, lines, all_hosts }) => {
     if (after !== undefined && lines !== undefined)
-      throw new MidwatchError("USAGE", "--after and --lines exclude each other.", { hint: "Leave one of them out." });
+      throw usage("--after and --lines exclude each other.", "Leave one of them out.");
     const last = lines ?? (since === undefined && after === undefined ? LAST : undefined);
     const options = { follow, type, actor, interaction, sinceMs: since, last, after, signal: context.signal };
     if (all_hosts) return shown(ofFleet(context, options));

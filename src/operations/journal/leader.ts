@@ -1,6 +1,4 @@
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, paint } from "../render.ts";
 
 export const leader: Operation = operation({
@@ -8,7 +6,6 @@ export const leader: Operation = operation({
   summary: "Tell which `midwatch up` leads, in which term, and since when",
   details:
     "state is held, overdue (not renewed in time: another will follow), gone (its process ended), resigned, or none (nobody ever led).",
-  positionals: [],
   input: z.strictObject({
     watch: z.boolean().describe("Go on until Ctrl-C: a line whenever it changes").default(false),
   }),

@@ -1,14 +1,11 @@
 import { configFlag } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 export const snapshot: Operation = operation({
   name: "snapshot",
   summary: "Render the journal: communication.md (recent) and archive.md (older)",
   details:
     "Reads only what is new. Text outside the markers of communication.md stays as it is. Another --keep, or an archive.md that was edited, leads to a rebuild; the archive that was there stays as archive.md.bak. Lines of the journal that are no events go to events.error.log.",
-  positionals: [],
   input: z.strictObject({
     keep: configFlag("snapshot_keep"),
     watch: z.boolean().describe("Go on until Ctrl-C, whenever the journal changes").default(false),

@@ -1,8 +1,6 @@
 import type { SyncStatus } from "../../fleet/workspace.ts";
 import { configFlag } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, paint, table } from "../render.ts";
 
 const COLORS = { ok: "green", never: "yellow", offline: "yellow", stopped: "red" } as const;
@@ -12,7 +10,6 @@ export const sync: Operation = operation({
   summary: "Exchange the journal with other machines through a branch of a git remote",
   details:
     "Events of all machines then appear in `events` and in the snapshot, which is the same everywhere. Secrets are masked on the way out. The project's own repository, its index, branches and stash are never touched. Failures of the network are tried again five times, then it is offline: events wait here (events.offline.log) and nothing is lost. Exit 1 unless everything is synced. `midwatch up` does this by itself when `sync_remote` is set (docs/sync.md).",
-  positionals: [],
   input: z.strictObject({
     watch: z.boolean().describe("Go on until Ctrl-C").default(false),
     init: z

@@ -1,14 +1,11 @@
 import { formatSize } from "../../core/size.ts";
 import type { Archived } from "../../fleet/workspace.ts";
-import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
-import { bytesDone } from "../progress.ts";
+import { agentRef, bytesDone, runNumber } from "../fields.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 const input = z.strictObject({
   agent: agentRef(),
-  run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+  run: runNumber,
 });
 
 const render = ({ files, ratio }: Archived): string =>

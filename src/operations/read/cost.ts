@@ -1,7 +1,5 @@
 import { time } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { table } from "../render.ts";
 
 export const cost: Operation = operation({
@@ -9,7 +7,6 @@ export const cost: Operation = operation({
   summary: "Tell what agents used: tokens and money by task, model or agent",
   details:
     "As the CLIs count, also for runs that were killed or lost. Where a CLI gives no cost it is worked out from the tokens and a list of prices, and marked with ~. The last line is the sum.",
-  positionals: [],
   input: z.strictObject({
     since: time("Only runs that lived since then: 24h, or 2026-11-15T19:00:00Z").optional(),
     by: z.enum(["task", "model", "agent"]).describe("What the figures are summed by").default("task"),

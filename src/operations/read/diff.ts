@@ -1,8 +1,6 @@
 import type { ChangedFile, WorktreeDiff } from "../../worktree/worktree-diff.ts";
 import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation, type RenderOptions } from "../operation.ts";
+import { type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { paint, table } from "../render.ts";
 
 export const diff: Operation = operation({
@@ -37,13 +35,8 @@ function summary(found: WorktreeDiff, options: RenderOptions): string {
   const lines = [`${branch}, since ${base.slice(0, 12)}${dirty ? ", with uncommitted changes" : ""}`];
   for (const { commit, subject } of commits) lines.push(`  ${paint(commit.slice(0, 12), "dim", options)} ${subject}`);
   if (files.length === 0) return [...lines, "No file is changed."].join("\n");
-  return [
-    ...lines,
-    table(
-      files.map((file) => row(file, options)),
-      options,
-    ),
-  ].join("\n");
+  const rows = files.map((file) => row(file, options));
+  return [...lines, table(rows, options)].join("\n");
 }
 
 function row({ status, path, from, added, deleted }: ChangedFile, options: RenderOptions): string[] {

@@ -1,8 +1,6 @@
 import { formatSize } from "../../core/size.ts";
-import { z } from "../input.ts";
 import { syncLine } from "../journal/sync.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, paint, table } from "../render.ts";
 
 const COLORS = { ok: "green", warning: "yellow", failed: "red" } as const;
@@ -13,7 +11,6 @@ export const health: Operation = operation({
   summary: "Tell who is alive, who leads, what failed lately, who is paused, and how much room is left",
   details:
     "Exit 1 when something failed: a paused process, a disk below disk_refuse, a journal that cannot be used. Heartbeats are files of our processes and events of the type heartbeat.",
-  positionals: [],
   input: z.strictObject({
     resume: z.boolean().describe("Let those go on that paused after a write error (pause: manual)").default(false),
   }),

@@ -1,11 +1,9 @@
 import { resolve } from "node:path";
 import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify, type Read } from "../../log/jsonl.ts";
-import { z } from "../input.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
-import { bytesDone } from "../progress.ts";
+import { agentRef, bytesDone, count, runNumber } from "../fields.ts";
+import { type Context, type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 const file = z.string().min(1).describe("A JSONL file, or a log that midwatch archived (.zst)").meta({ value: "FILE" });
-const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
 
 /** Records for programs, the lines themselves for people. */
 function* shown(context: Context, items: Iterable<Read>): Generator<unknown> {
@@ -72,7 +70,7 @@ const verified = operation({
   exitCode: ({ ok }) => (ok ? 0 : 1),
 });
 
-export function renderVerified({
+function renderVerified({
   ok,
   lines,
   bytes,
@@ -91,3 +89,18 @@ export function renderVerified({
 }
 
 export const jsonl: readonly Operation[] = [tail, page, counted, verified];
+
+export const verify: Operation = operation({
+  name: "verify",
+  summary: "Check a log: every line, its unfinished end, and its index against the bytes",
+  positionals: ["agent"],
+  input: z.strictObject({
+    agent: agentRef().optional(),
+    run: runNumber,
+  }),
+  changes: false,
+  examples: ["midwatch verify build-1", "midwatch verify --run 1 build-1"],
+  run: (context, { agent, run }) => workspaceOf(context).logs.verify(agent, { run, progress: bytesDone(context) }),
+  render: renderVerified,
+  exitCode: ({ ok }) => (ok ? 0 : 1),
+});

@@ -5,19 +5,42 @@ import type { Activity, LogItem, LogRecord, Workspace } from "../../fleet/worksp
 import { longLine } from "../../stream/long-line.ts";
 import type { Maskers } from "../../stream/maskers.ts";
 import { activityText } from "../activity.ts";
-import { agentRef, time } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { agentRef, count, runNumber, time } from "../fields.ts";
+import { type Context, type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 
 const LINES = 100;
 
-export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array | LogRecord>({
+const input = z.strictObject({
+  agent: agentRef().optional(),
+  task: z.string().describe("All agents of a task, merged by time").meta({ value: "TASK" }).optional(),
+  lines: count(`The last N lines (${LINES})`).meta({ short: "n", value: "N" }).optional(),
+  follow: z.boolean().describe("Go on printing until the run has ended").meta({ short: "f" }).default(false),
+  forever: z
+    .boolean()
+    .describe("Go on through restarts too, until Ctrl-C (not with --raw)")
+    .meta({ short: "F" })
+    .default(false),
+  offset: count("Begin behind this many lines").optional(),
+  limit: count("At most this many lines, from --offset or the first on").optional(),
+  grep: z
+    .string()
+    .describe("Only lines that match; filters before it counts the last N")
+    .meta({ value: "REGEX" })
+    .optional(),
+  since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
+  raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
+  pretty: z.boolean().describe("What it said and did, as its driver reads the lines").default(false),
+  mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
+  stderr: z.boolean().describe("What it printed to stderr").default(false),
+  run: runNumber,
+});
+
+export const logs: Operation = operation<typeof input, Uint8Array | LogRecord>({
   name: "logs",
   summary: "Read what an agent printed",
   details: `The last ${LINES} lines by default; with --json as many records, a blank line gives none. --raw gives exactly the bytes the agent printed, from the first to the last. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
   positionals: ["agent"],
-  input: inputOf(),
+  input,
   changes: false,
   examples: [
     "midwatch logs build-1",
@@ -42,32 +65,22 @@ export const logs: Operation = operation<ReturnType<typeof inputOf>, Uint8Array 
     const options = { ...rest, offset, sinceMs: since, lines, records: context.json, signal: context.signal };
     if (task !== undefined) {
       if (agent !== undefined || raw || pretty || rest.follow || rest.forever || rest.run !== undefined) {
-        throw new MidwatchError(
-          "USAGE",
+        throw usage(
           "--task merges the logs of a task's agents; it goes with -n, --grep, --since and --stderr only.",
-          {
-            hint: "Leave out the agent, --raw, --pretty, --follow and --run.",
-          },
+          "Leave out the agent, --raw, --pretty, --follow and --run.",
         );
       }
       return taskLines(context, workspace.logs.ofTask(parseTaskId(task), options), options.lines, hide);
     }
     if (pretty && (raw || context.json))
-      throw new MidwatchError("USAGE", "--pretty is for people: it goes without --raw and --json.", {
-        hint: "Leave one of them out.",
-      });
+      throw usage("--pretty is for people: it goes without --raw and --json.", "Leave one of them out.");
     if (raw && (context.json || offset !== undefined || since !== undefined || rest.grep !== undefined))
-      throw new MidwatchError(
-        "USAGE",
+      throw usage(
         "--raw gives bytes, not lines: it goes without --json, --grep, --since, --offset and --limit.",
-        {
-          hint: "Leave --raw out, or the others.",
-        },
+        "Leave --raw out, or the others.",
       );
     if (raw && rest.forever)
-      throw new MidwatchError("USAGE", "--raw gives the bytes of one run; --forever goes through several.", {
-        hint: "Use -f with --raw.",
-      });
+      throw usage("--raw gives the bytes of one run; --forever goes through several.", "Use -f with --raw.");
     if (pretty) return prettyLines(workspace.logs.activities(agent, options, hide));
     if (raw) return workspace.logs.bytes(agent, options);
     const all = offset === undefined && since === undefined && rest.grep === undefined && lines !== 0;
@@ -180,32 +193,4 @@ async function* taskLines(
 
 function withAgent(agent: AgentId, run: number, record: LogRecord): LogRecord & { agent: AgentId; run: number } {
   return { agent, run, ...record };
-}
-
-function inputOf() {
-  const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
-  return z.strictObject({
-    agent: agentRef().optional(),
-    task: z.string().describe("All agents of a task, merged by time").meta({ value: "TASK" }).optional(),
-    lines: count(`The last N lines (${LINES})`).meta({ short: "n", value: "N" }).optional(),
-    follow: z.boolean().describe("Go on printing until the run has ended").meta({ short: "f" }).default(false),
-    forever: z
-      .boolean()
-      .describe("Go on through restarts too, until Ctrl-C (not with --raw)")
-      .meta({ short: "F" })
-      .default(false),
-    offset: count("Begin behind this many lines").optional(),
-    limit: count("At most this many lines, from --offset or the first on").optional(),
-    grep: z
-      .string()
-      .describe("Only lines that match; filters before it counts the last N")
-      .meta({ value: "REGEX" })
-      .optional(),
-    since: time("Only lines printed since then: 10m, or 2026-11-15T19:00:00Z").optional(),
-    raw: z.boolean().describe("The bytes as the agent printed them, all of them").default(false),
-    pretty: z.boolean().describe("What it said and did, as its driver reads the lines").default(false),
-    mask: z.boolean().describe("Hide what looks like a secret; --raw never does").default(true),
-    stderr: z.boolean().describe("What it printed to stderr").default(false),
-    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
-  });
 }

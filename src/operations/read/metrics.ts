@@ -1,13 +1,10 @@
 import type { Workspace } from "../../fleet/workspace.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 export const metrics: Operation = operation({
   name: "metrics",
   summary: "Figures for Prometheus: runs, verdicts, stops, disk, latency of the journal",
   details: "The same text as GET /metrics. A server that runs is asked: latencies are those of its process.",
-  positionals: [],
   input: z.strictObject({}),
   changes: false,
   cliOnly: true,

@@ -1,9 +1,5 @@
-import { agentRef, time } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
-
-const count = (about: string) => z.number().int().min(0).max(1e15).describe(about).meta({ value: "N" });
+import { agentRef, count, runNumber, time } from "../fields.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 
 export const page: Operation = operation({
   name: "page",
@@ -13,7 +9,7 @@ export const page: Operation = operation({
   positionals: ["agent"],
   input: z.strictObject({
     agent: agentRef().optional(),
-    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+    run: runNumber,
     line: count("Begin behind this many lines").optional(),
     offset: count("Begin at this byte, or at the line behind it").optional(),
     time: time("Begin with what was printed then: 10m (ago), or 2026-11-15T19:00:00Z").optional(),

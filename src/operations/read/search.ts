@@ -2,9 +2,7 @@ import { parseTaskId } from "../../core/ids.ts";
 import { maskText } from "../../core/mask.ts";
 import { formatSize } from "../../core/size.ts";
 import { agentRef, time } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { paint } from "../render.ts";
 
 export const search: Operation = operation({

@@ -1,7 +1,5 @@
-import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { agentRef, runNumber } from "../fields.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { table } from "../render.ts";
 
 export const timeline: Operation = operation({
@@ -11,7 +9,7 @@ export const timeline: Operation = operation({
   positionals: ["agent"],
   input: z.strictObject({
     agent: agentRef().optional(),
-    run: z.number().int().min(1).max(1e9).describe("An earlier run").meta({ value: "N" }).optional(),
+    run: runNumber,
   }),
   changes: false,
   examples: ["midwatch timeline fix-1", "midwatch timeline fix-1 --json | jq '.items[] | select(.level == \"error\")'"],

@@ -1,21 +1,24 @@
 import { isOver } from "../../core/phase.ts";
 import type { ShowRecord } from "../../core/types.ts";
 import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { prettyLines } from "../read/logs.ts";
 import { state } from "../render.ts";
 
 const LINES = 100;
 
-export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Array | ShowRecord>({
+const input = z.strictObject({
+  agent: agentRef().optional(),
+  tmux: z.boolean().describe("A tmux window where there is a terminal and tmux").default(true),
+});
+
+export const attach: Operation = operation<typeof input, Uint8Array | ShowRecord>({
   name: "attach",
   summary: "Open a window on an agent; closing it leaves the agent alone",
   details:
     "On a terminal with tmux: a window in a tmux server of this workspace's own (Ctrl-B D leaves it, several people may look). Else, or with --no-tmux, it follows in the terminal. Both show what the agent says and does (`midwatch logs -f --pretty`). The window only shows: nothing that happens to it reaches the agent. `midwatch send` is for talking to it.",
   positionals: ["agent"],
-  input: inputOf(),
+  input,
   changes: false,
   cliOnly: true,
   examples: ["midwatch attach fix-1", "midwatch attach --no-tmux fix-1"],
@@ -44,10 +47,3 @@ export const attach: Operation = operation<ReturnType<typeof inputOf>, Uint8Arra
         ? `midwatch logs ${shown.agent}`
         : `midwatch attach ${shown.agent}`,
 });
-
-function inputOf() {
-  return z.strictObject({
-    agent: agentRef().optional(),
-    tmux: z.boolean().describe("A tmux window where there is a terminal and tmux").default(true),
-  });
-}

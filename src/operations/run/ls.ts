@@ -2,15 +2,12 @@ import { parseTaskId, type TaskId } from "../../core/ids.ts";
 import type { ListRecord } from "../../core/types.ts";
 import type { FleetRecord } from "../../fleet/workspace.ts";
 import { fleetOf } from "../fleet-of.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { leftWords, listTable } from "../render.ts";
 
 export const ls: Operation = operation({
   name: "ls",
   summary: "List agents that live or ended within a day",
-  positionals: [],
   input: z.strictObject({
     all: z.boolean().describe("Every agent of the workspace").meta({ short: "a" }).default(false),
     task: z.string().describe("Only agents of this task").meta({ value: "TASK" }).optional(),

@@ -1,9 +1,8 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { AGENT_ID } from "../../core/ids.ts";
 import { SEVERITIES } from "../../messages/report.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { parseData } from "../fields.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 
 const word = (about: string) => z.string().min(1).describe(about);
 
@@ -72,20 +71,9 @@ export const finding: Operation = operation({
     const { agent, rest } = withId(words, 3);
     const severity = SEVERITIES.find((one) => one === rest[1]);
     if (severity === undefined)
-      throw new MidwatchError("USAGE", `${JSON.stringify(rest[1])} is not a severity.`, {
-        hint: `One of ${SEVERITIES.join(", ")}.`,
-      });
-    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity, rest[2] as string, parsed(data));
+      throw usage(`${JSON.stringify(rest[1])} is not a severity.`, `One of ${SEVERITIES.join(", ")}.`);
+    return workspaceOf(context).mail.finding(agent, rest[0] as string, severity, rest[2] as string, parseData(data));
   },
   render: (report) => told(report, `${report.finding_type} (${report.severity})`),
   next: () => "midwatch events",
 });
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new MidwatchError("USAGE", "--data is not JSON.", { hint: 'Write it as \'{"file":"x.ts"}\'.', cause: error });
-  }
-}

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ConfigInput } from "../../core/config/config.ts";
+import { CONFIG_FIELDS } from "../../core/config/config-fields.ts";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseAgentId, parseTaskId, quote } from "../../core/ids.ts";
 import type { ShowRecord } from "../../core/types.ts";
@@ -7,10 +9,9 @@ import { checkRun, type RunRecord } from "../../fleet/workspace.ts";
 import type { StartOptions } from "../../run/launch-plan.ts";
 import { DRIVER_NAMES, presentDriver } from "../../workspace/find-driver.ts";
 import { configFlag } from "../fields.ts";
-import { type Output, z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Context, type Operation, operation } from "../operation.ts";
+import { type Context, type Operation, type Output, operation, usage, workspaceOf, z } from "../operation.ts";
 import { state } from "../render.ts";
+import { assertNamesFiles } from "../rights.ts";
 import { promptOf } from "../text-input.ts";
 
 const input = z.strictObject({
@@ -165,28 +166,14 @@ export const run: Operation = operation({
 async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
   const { fallback_dir, wait } = given;
   const config = {
-    ...Object.fromEntries(
-      (
-        [
-          "grace",
-          "output_limit",
-          "sync",
-          "tier",
-          "disk_warn",
-          "disk_refuse",
-          "disk_floor",
-          "disk_policy",
-          "limit_policy",
-          "max_agents",
-          "max_running",
-        ] as const
-      ).map((key) => [key, given[key]]),
-    ),
+    ...(Object.fromEntries(Object.entries(given).filter(([name]) => name in CONFIG_FIELDS)) as ConfigInput),
     wall_limit: given.limit_wall,
     idle_limit: given.limit_idle,
     token_limit: given.limit_tokens,
     cost_limit: given.limit_cost,
   };
+  if ([given.prompt_file, given.each, fallback_dir].some((file) => file !== undefined && file !== "-"))
+    assertNamesFiles(context);
   const prompts = given.each === undefined ? [await promptOf(context, given)] : readPrompts(context, given);
   const all = prompts.map((prompt) => optionsOf(context, given, prompt));
   for (const options of all) await checkRun(options, context);
@@ -211,12 +198,13 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
   const { command, task, role, name, parent, cwd, stdin, model, permission, label, env_file, queue, interactive } =
     given;
   if (given.branch !== undefined && given.each !== undefined)
-    throw new MidwatchError("USAGE", "--branch names the branch of one agent; --each starts several.", {
-      hint: "Use --worktree: each agent gets a branch of its own.",
-    });
+    throw usage(
+      "--branch names the branch of one agent; --each starts several.",
+      "Use --worktree: each agent gets a branch of its own.",
+    );
   if (prompt?.trim() === "")
     // Most likely a variable that is not set, and an agent CLI that is asked for nothing costs money all the same.
-    throw new MidwatchError("USAGE", "The prompt is empty.", { hint: 'midwatch run "what it should do"' });
+    throw usage("The prompt is empty.", 'midwatch run "what it should do"');
   const driver =
     given.driver ??
     (prompt === undefined || (interactive && command.length > 0)
@@ -225,14 +213,10 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
         ? both()
         : presentDriver(context.env));
   if (prompt === undefined && command.length === 0)
-    throw new MidwatchError("USAGE", "There is nothing to run.", {
-      hint: "Give a prompt, or a command behind --: midwatch run -- make test",
-    });
+    throw usage("There is nothing to run.", "Give a prompt, or a command behind --: midwatch run -- make test");
   if (driver === "command" && prompt !== undefined && !(interactive && command.length > 0)) both();
   if (driver !== "command" && prompt === undefined)
-    throw new MidwatchError("USAGE", `The driver ${driver} needs a prompt.`, {
-      hint: `midwatch run --driver ${driver} "what it should do"`,
-    });
+    throw usage(`The driver ${driver} needs a prompt.`, `midwatch run --driver ${driver} "what it should do"`);
   return {
     driver,
     ...(driver === "command" ? { argv: command } : { args: command }),
@@ -245,19 +229,18 @@ function optionsOf(context: Context, given: Given, prompt: string | undefined): 
 }
 
 function both(): never {
-  throw new MidwatchError("USAGE", "Give a prompt or a command, not both.", {
-    hint: "Everything behind -- is the command; with --driver it is further arguments for that CLI.",
-  });
+  throw usage(
+    "Give a prompt or a command, not both.",
+    "Everything behind -- is the command; with --driver it is further arguments for that CLI.",
+  );
 }
 
 /** The lines of --each that say something. */
 function readPrompts(context: Context, { each, prompt, prompt_file }: Given): string[] {
   if (prompt !== undefined || prompt_file !== undefined)
-    throw new MidwatchError("USAGE", "Give one prompt or --each FILE, not both.", {
-      hint: "Put the prompt into the file.",
-    });
+    throw usage("Give one prompt or --each FILE, not both.", "Put the prompt into the file.");
   if (each === "-" && context.door !== "cli")
-    throw new MidwatchError("USAGE", "There is no input to read the prompts from.", { hint: "Name a file." });
+    throw usage("There is no input to read the prompts from.", "Name a file.");
   const file = each === "-" ? 0 : resolve(context.cwd, each as string);
   let text: string;
   try {
@@ -270,7 +253,5 @@ function readPrompts(context: Context, { each, prompt, prompt_file }: Given): st
   }
   const prompts = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   if (prompts.length > 0) return prompts;
-  throw new MidwatchError("USAGE", `There is no prompt in ${quote(each as string)}.`, {
-    hint: "Write a prompt a line.",
-  });
+  throw usage(`There is no prompt in ${quote(each as string)}.`, "Write a prompt a line.");
 }

@@ -1,11 +1,8 @@
-import { MidwatchError } from "../../core/errors.ts";
 import { maskText, maskValue } from "../../core/mask.ts";
 import { oneLine } from "../../core/one-line.ts";
 import type { Message } from "../../core/types.ts";
 import { agentRef, duration } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { age, table } from "../render.ts";
 import { readInput } from "../text-input.ts";
 
@@ -40,7 +37,7 @@ export const send: Operation = operation({
   run: async (context, { agent, text, wait, timeout, close }) => {
     const workspace = workspaceOf(context);
     if (text === undefined) {
-      if (!close) throw new MidwatchError("USAGE", "There is no message.", { hint: 'midwatch send ID "text"' });
+      if (!close) throw usage("There is no message.", 'midwatch send ID "text"');
       return { agent: await workspace.mail.close(agent), closed: true as const };
     }
     const message = await workspace.mail.send(

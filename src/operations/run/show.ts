@@ -1,18 +1,9 @@
 import { formatSize } from "../../core/size.ts";
 import { KIND_WORDS } from "../../core/state-words.ts";
-import type { ChildRecord, Tokens, WorktreeState } from "../../core/types.ts";
+import type { ChildRecord, WorktreeState } from "../../core/types.ts";
 import { agentRef } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
-import { age, state, table } from "../render.ts";
-
-function used(tokens: Tokens | null, cost: number | null): string {
-  const counts = tokens
-    ? [`${tokens.input} in, ${tokens.output} out, ${tokens.cache_read + tokens.cache_write} cached tokens`]
-    : [];
-  return [...counts, ...(cost === null ? [] : [`${cost.toFixed(4)} USD`])].join(", ");
-}
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { age, state, table, used } from "../render.ts";
 
 function when(time: string | null): string {
   return time === null ? "-" : `${age(time)} ago (${time})`;
@@ -64,7 +55,7 @@ export const show: Operation = operation({
     const { attention, reason } = record;
     if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);
     else if (reason) lines.splice(3, 0, ["why", reason]);
-    if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record.tokens, record.cost_usd)]);
+    if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record)]);
     if (record.subagents) lines.push(["sub-agents", String(record.subagents)]);
     if (record.deferred) lines.push(["deferred", `${record.deferred.tool} ${JSON.stringify(record.deferred.input)}`]);
     if (record.parent) lines.splice(2, 0, ["parent", record.parent]);

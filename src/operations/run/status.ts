@@ -1,8 +1,6 @@
 import { KIND_WORDS } from "../../core/state-words.ts";
 import type { Needs } from "../../watch/attention.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation, type RenderOptions } from "../operation.ts";
+import { type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { age, leftWords, paint, table } from "../render.ts";
 
 const SHOWN = 10;
@@ -13,7 +11,6 @@ export const status: Operation = operation({
   summary: "Tell who needs you now, why, and what to type; the same as `midwatch` alone",
   details:
     "In this order: lost (its keeper is gone, it may live on), stuck (cannot be ended), held (for want of disk or quota), asks (it waits for an answer), blocked and off track (the watch says so); then what ended within a day: launch_failed, failed, denied (tools were not permitted), gave_up (every tool call failed), limit.",
-  positionals: [],
   input: z.strictObject({}),
   changes: true,
   examples: ["midwatch", "midwatch status --json | jq -r '.needs[].next'"],

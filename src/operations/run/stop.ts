@@ -2,10 +2,8 @@ import { MidwatchError } from "../../core/errors.ts";
 import type { AgentId } from "../../core/ids.ts";
 import type { Report } from "../../core/types.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
-import { duration } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { agentRefs, duration } from "../fields.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { receipt } from "../render.ts";
 
 export const stop: Operation = operation({
@@ -15,11 +13,7 @@ export const stop: Operation = operation({
     "SIGINT at once, SIGTERM at half the grace, SIGKILL at its end; each process of the run gets each signal. Exits 0 only if it is proven that nothing is left, and with --purge only if every file could be removed. Agents that it started itself go on, unless --tree is given. An id that names nobody keeps no other from being stopped; it is told at the end, and the worst exit code counts.",
   positionals: ["agents"],
   input: z.strictObject({
-    agents: z
-      .array(z.string())
-      .min(1, "name at least one agent")
-      .describe("Agent ids or unique prefixes")
-      .meta({ value: "ID" }),
+    agents: agentRefs,
     tree: z.boolean().describe("Agents that they started too, those first").default(false),
     grace: duration("Time from the first signal to SIGKILL; 0 kills at once (5s)").optional(),
     purge: z
@@ -36,9 +30,10 @@ export const stop: Operation = operation({
   examples: ["midwatch stop build-1", "midwatch stop --grace 0 build-1 test-1", "midwatch stop --tree lead-1"],
   run: async function* (context, { agents, tree, grace, purge, rescue, reason }): AsyncGenerator<Report> {
     if (rescue && !purge)
-      throw new MidwatchError("USAGE", "--rescue goes with --purge: without it a worktree stays as it is.", {
-        hint: "midwatch stop --purge --rescue ID",
-      });
+      throw usage(
+        "--rescue goes with --purge: without it a worktree stays as it is.",
+        "midwatch stop --purge --rescue ID",
+      );
     const workspace = workspaceOf(context);
     const { found, missing } = split(workspace, agents);
     if (found.length > 0) yield* await workspace.runs.stop(found, { tree, graceMs: grace, purge, rescue, reason });

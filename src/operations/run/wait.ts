@@ -1,8 +1,6 @@
 import { isOver } from "../../core/phase.ts";
-import { configFlag, duration } from "../fields.ts";
-import { z } from "../input.ts";
-import { workspaceOf } from "../open.ts";
-import { type Operation, operation } from "../operation.ts";
+import { agentRefs, configFlag, duration } from "../fields.ts";
+import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { listTable } from "../render.ts";
 
 export const wait: Operation = operation({
@@ -12,11 +10,7 @@ export const wait: Operation = operation({
     "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents. While it waits, queued agents are started when there is room.",
   positionals: ["agents"],
   input: z.strictObject({
-    agents: z
-      .array(z.string())
-      .min(1, "name at least one agent")
-      .describe("Agent ids or unique prefixes")
-      .meta({ value: "ID" }),
+    agents: agentRefs,
     any: z.boolean().describe("Return when the first one has ended").default(false),
     timeout: duration("Give up after this time; exit 1").optional(),
     max_running: configFlag("max_running"),

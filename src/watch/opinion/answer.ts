@@ -3,6 +3,7 @@
  * is in the lines that the model was given. Nothing in here can change a verdict.
  */
 import { z } from "zod";
+import { parseJson } from "../../core/json.ts";
 import { oneLine } from "../../core/one-line.ts";
 import type { Answer, OpinionReason } from "../../core/summary.ts";
 import { bothEnds, type DigestLine } from "./digest.ts";
@@ -78,13 +79,5 @@ function proven({ text, quote }: { text: string; quote: string }, lines: readonl
 function parse(text: string): unknown {
   const fenced = /```(?:json)?\s*([\s\S]*?)```/i.exec(text)?.[1];
   const braces = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
-  for (const candidate of [text, fenced, braces]) {
-    try {
-      const value: unknown = JSON.parse(candidate ?? "");
-      if (typeof value === "object" && value !== null) return value;
-    } catch {
-      // The next way of writing it.
-    }
-  }
-  return undefined;
+  return [text, fenced ?? "", braces].map(parseJson).find((value) => typeof value === "object" && value !== null);
 }

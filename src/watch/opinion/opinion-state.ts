@@ -4,7 +4,6 @@
  */
 
 import { existsSync } from "node:fs";
-import type { AgentId, TaskId } from "../../core/ids.ts";
 import type { AgentSummary, SecondOpinion } from "../../core/summary.ts";
 import { iso } from "../../core/time.ts";
 import { makeFolder } from "../../disk/inside.ts";
@@ -12,7 +11,7 @@ import { alone } from "../../disk/lock.ts";
 import { readJson } from "../../disk/replace.ts";
 import { replaceInside } from "../../disk/write-inside.ts";
 import { isGone, type Somebody, self } from "../../process/identity.ts";
-import type { Context } from "../../workspace/context.ts";
+import type { Context, RunName } from "../../workspace/context.ts";
 import type { Spent } from "./budget.ts";
 
 export interface OpinionState {
@@ -46,18 +45,12 @@ const NEW: OpinionState = {
   opinion: null,
 };
 
-interface Of {
-  task: TaskId;
-  agent: AgentId;
-  run: number;
-}
-
 /** As of this run: of another one only the budget counts. */
-export function readOpinionState(context: Context, of: Of): OpinionState {
+export function readOpinionState(context: Context, of: RunName): OpinionState {
   return asOf(readStored(context, of), of.run);
 }
 
-function readStored({ layout }: Context, { task, agent }: Of): OpinionState {
+function readStored({ layout }: Context, { task, agent }: RunName): OpinionState {
   const stored = readJson<OpinionState>(layout.agent(task, agent).secondOpinion).value;
   return stored?.v === 1 ? { ...NEW, ...stored } : NEW;
 }
@@ -69,7 +62,7 @@ function asOf(state: OpinionState, run: number): OpinionState {
 /** `change` gives the next state, or null to leave it; true when it is that. Nothing is made for an agent that was pruned. */
 export async function changeOpinionState(
   context: Context,
-  of: Of,
+  of: RunName,
   change: (state: OpinionState) => OpinionState | null,
 ): Promise<boolean> {
   const { layout } = context;

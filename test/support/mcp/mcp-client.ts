@@ -27,7 +27,7 @@ export function clientOptions(era: Era, versions?: string[]): ClientOptions {
   };
 }
 
-export async function stdioClient(lab: Lab, era: Era, versions?: string[]): Promise<TestClient> {
+export async function stdioClient(lab: Pick<Lab, "folder">, era: Era, versions?: string[]): Promise<TestClient> {
   const client = new Client({ name: "test", version: "1.0.0" }, clientOptions(era, versions));
   const transport = new StdioClientTransport({
     command: process.execPath,

@@ -11,6 +11,7 @@ import { SecondOpinions } from "../../../src/watch/opinion/second-opinions.ts";
 import { Watch } from "../../../src/watch/watch.ts";
 import { Registries } from "../../../src/workspace/context.ts";
 import { placeToolUser } from "../cli/tool-user.ts";
+import { trusted } from "../trusted.ts";
 import { type Lab, text, until } from "../workspace.ts";
 import type { LlmServer } from "./llm-server.ts";
 
@@ -33,7 +34,9 @@ export function asking(
   const engine = new EmbeddedEngine(paths);
   const context = {
     layout: paths,
+    trust: trusted(made.folder),
     config: loadConfig({ file: { llm: { provider: "anthropic", base_url: url, every: 0, ...llm } } }),
+    persons: loadConfig(),
     env: { ...process.env, ANTHROPIC_API_KEY: KEY },
     cwd: made.folder,
     registries: new Registries(paths, rebuildFrom),

@@ -1,0 +1,76 @@
+/**
+ * The state folder of this user: `$XDG_STATE_HOME/midwatch`, outside every project and readable by this user alone. It holds what a person
+ * said may act (src/trust). No repository can bring such a folder along, and an agent that may only edit its project cannot write there.
+ */
+import { lstatSync, unlinkSync } from "node:fs";
+import { userInfo } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { MidwatchError } from "../../core/errors.ts";
+import { errno } from "../fault.ts";
+import { makeFolders } from "../make-folders.ts";
+import { readJson, replace } from "../replace.ts";
+
+/** One folder for each kind of record. */
+type Kind = "workspaces" | "configs" | "later";
+
+export class StateFolder {
+  readonly path: string;
+
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    this.path = join(stateHome(env), "midwatch");
+  }
+
+  /** Undefined when there is none, or when the folder is not ours alone. `name` is hexadecimal digits. */
+  read<T>(kind: Kind, name: string): T | undefined {
+    return this.#isSafe() ? readJson<T>(this.#file(kind, name)).value : undefined;
+  }
+
+  /** Durable when it returns. */
+  write(kind: Kind, name: string, record: object): void {
+    try {
+      makeFolders(join(this.path, kind));
+      if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
+      replace(this.#file(kind, name), `${JSON.stringify(record)}\n`);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new MidwatchError("NO_STATE_FOLDER", `Nothing can be recorded in ${this.path}: ${why}`, {
+        hint: "Set XDG_STATE_HOME to a folder that only you can write, outside of every project.",
+        cause: error,
+        data: { path: this.path },
+      });
+    }
+  }
+
+  /** Best effort: a record that is left is of no use to anybody. */
+  remove(kind: Kind, name: string): void {
+    try {
+      unlinkSync(this.#file(kind, name));
+    } catch {}
+  }
+
+  /** A record counts only when nobody else could have put it there. */
+  #isSafe(): boolean {
+    try {
+      const { uid, mode } = lstatSync(this.path);
+      return uid === process.geteuid?.() && (mode & 0o022) === 0;
+    } catch (error) {
+      if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR" || errno(error) === "EACCES") return false;
+      throw error;
+    }
+  }
+
+  #file(kind: Kind, name: string): string {
+    if (!/^[0-9a-f]{32,64}$/.test(name)) throw new Error(`${name} is not a name of a record`);
+    return join(this.path, kind, `${name}.json`);
+  }
+}
+
+/** Of the caller; one that gives an environment without any of these has the process's own. */
+function stateHome(env: Readonly<Record<string, string | undefined>>): string {
+  for (const from of [env, process.env]) {
+    const { XDG_STATE_HOME: state, HOME: home } = from;
+    if (state !== undefined && isAbsolute(state)) return state;
+    if (home !== undefined && isAbsolute(home)) return join(home, ".local", "state");
+  }
+  return join(userInfo().homedir, ".local", "state");
+}
