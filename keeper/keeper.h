@@ -49,11 +49,12 @@ bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce);
 int proc_program(pid_t pid); /* the file that it executes, open for reading, or -1 */
 bool proc_same_program(pid_t pid); /* it runs the program that we run */
 void lineage_mark(const char *nonce);      /* for us and all that we start; kept through exec, environment and session */
-bool lineage_has(pid_t pid, const char *nonce); /* false also where there is no such mark, or another user's process */
+int64_t lineage_of(pid_t pid); /* -1 where there is none other than ours, and of another user's process */
+int64_t lineage_from(const char *nonce); /* what it is for all of this run */
 uid_t proc_uid(pid_t pid);
 void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context);
 char *proc_environ(pid_t pid, size_t most, size_t *n); /* of a longer one the beginning */
-bool proc_in_leaf(pid_t pid, const char *nonce); /* in a cgroup of this name, or below it */
+bool proc_cgroup(pid_t pid, char text[4096]); /* where it is, with the names of leaves in it */
 bool proc_carries(pid_t pid, const char *nonce); /* anywhere in its environment, or in the name of its cgroup */
 ssize_t proc_arguments(pid_t pid, char text[4096]); /* with NULs between, cut when they are longer */
 char *proc_cwd(pid_t pid);
@@ -85,7 +86,7 @@ void members_collect(Run *run, bool deep); /* a fresh look; entries not seen are
 void members_collect_from(Run *run, const pid_t *holders, size_t n); /* as deep, with the search done by the caller */
 void members_signal(Run *run, int sig, unsigned before, bool again); /* those first seen in round `before` or earlier */
 void members_report(const Members *m, Text *t);
-size_t members_doubts(Run *run, Text *t); /* who may belong to the run and is not signalled, as JSON; how many */
+size_t members_doubts(Run *run, const pid_t *kin, size_t n, Text *t); /* who may belong to the run and is not signalled, as JSON; how many. kin: who is of its lineage, NULL: to be searched for */
 bool members_remember(Run *run); /* the file `members`, for whoever has to go on after us; true when it changed */
 void members_forget(Members *m); /* those who are gone */
 void members_free(Members *m);

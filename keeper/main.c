@@ -60,25 +60,33 @@ static int run_verb(char **argv) {
 }
 
 enum { ENVIRONMENT = 4 << 20 };
-typedef struct { Run run; pid_t *holders; size_t n, cap; } Scan;
+typedef struct { pid_t *at; size_t n, cap; } Pids;
+typedef struct { Run run; Pids holders, kin; } Scan;
 typedef struct { Scan *at; size_t n; } Scans;
+
+static void pids_add(Pids *p, pid_t pid) {
+  if (p->n == p->cap) p->at = must(realloc(p->at, (p->cap = p->cap ? p->cap * 2 : 16) * sizeof *p->at));
+  p->at[p->n++] = pid;
+}
 
 static void note_holder(void *context, pid_t pid) {
   Scans *scans = context;
   size_t length;
-  char *env = proc_environ(pid, ENVIRONMENT, &length);
+  char *env = proc_environ(pid, ENVIRONMENT, &length), cgroup[4096] = "";
+  int64_t lineage = lineage_of(pid);
+  if (!proc_cgroup(pid, cgroup)) cgroup[0] = 0;
   for (size_t i = 0; i < scans->n; i++) {
     Scan *s = &scans->at[i];
-    if (!(env && memmem(env, length, s->run.nonce, NONCE)) && !proc_in_leaf(pid, s->run.nonce)) continue;
-    if (s->n == s->cap) s->holders = must(realloc(s->holders, (s->cap = s->cap ? s->cap * 2 : 16) * sizeof *s->holders));
-    s->holders[s->n++] = pid;
+    if ((env && memmem(env, length, s->run.nonce, NONCE)) || strstr(cgroup, s->run.nonce)) pids_add(&s->holders, pid);
+    if (lineage == lineage_from(s->run.nonce)) pids_add(&s->kin, pid);
   }
   free(env);
 }
 
-static void print_members(Run *run) {
+static void print_members(Scan *s) {
+  Run *run = &s->run;
   Text t = {0}, doubts = {0};
-  members_doubts(run, &doubts);
+  members_doubts(run, s->kin.at ? s->kin.at : (pid_t[]){0}, s->kin.n, &doubts);
   text_add(&t, "{\"nonce\":\"%s\",\"doubts\":[%s],\"members\":[", run->nonce, doubts.len ? doubts.at : "");
   for (size_t i = 0, listed = 0; i < run->members.n; i++) {
     const Member *e = &run->members.at[i];
@@ -103,7 +111,7 @@ static void note_first(void *context, pid_t pid) {
 /* What carries the nonce, or is in the run's leaf, belongs to it whatever the folder says, or whether there is one. */
 static void identify_by_mark(Scan *s) {
   if (!s->run.cgroup.joined) s->run.cgroup.joined = cgroup_find(&s->run.cgroup, s->run.nonce);
-  for (size_t i = 0; i < s->n; i++) note_first(&s->run, s->holders[i]);
+  for (size_t i = 0; i < s->holders.n; i++) note_first(&s->run, s->holders.at[i]);
   if (s->run.cgroup.joined) cgroup_each(&s->run.cgroup, note_first, &s->run);
 }
 
@@ -125,12 +133,13 @@ static int scan_verb(char **argv, size_t n) {
     run->since = UINT64_MAX;
     if (run->dir_fd >= 0) run_identify(run);
     identify_by_mark(&scans.at[i]);
-    members_collect_from(run, scans.at[i].holders, scans.at[i].n);
-    print_members(run);
+    members_collect_from(run, scans.at[i].holders.at, scans.at[i].holders.n);
+    print_members(&scans.at[i]);
     if (run->dir_fd >= 0) close(run->dir_fd);
     cgroup_close(&run->cgroup);
     members_free(&run->members);
-    free(scans.at[i].holders);
+    free(scans.at[i].holders.at);
+    free(scans.at[i].kin.at);
   }
   free(scans.at);
   return 0;

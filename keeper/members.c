@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REMEMBERED = 32768 };
+enum { REMEMBERED = 1 << 20 }; /* bytes of the file: more than 32,768 processes */
 
 static size_t slot_of(const Members *m, pid_t pid) {
   size_t i = (size_t)pid * 2654435761u & (m->slots - 1);
@@ -141,17 +141,15 @@ static void visit_holder(void *context, pid_t pid) {
   visit_later(look, pid);
 }
 
-/* Whom a keeper before us saw, as far as they live: `each` of them. An agent can write into the file, so it is read in pieces, and
-   no further than any machine has processes. */
+/* Whom a keeper before us saw, as far as they live: `each` of them. An agent can write into the file, so it is read in pieces. */
 static void each_remembered(const Run *run, void (*each)(void *, const Proc *), void *context) {
   int fd = openat(run->dir_fd, "members", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   char text[4097];
-  size_t kept = 0;
-  int left = REMEMBERED;
-  for (ssize_t r; fd >= 0 && left > 0 && kept < sizeof text - 1 && (r = read(fd, text + kept, sizeof text - 1 - kept)) > 0;) {
+  size_t kept = 0, seen = 0;
+  for (ssize_t r; fd >= 0 && seen < REMEMBERED && kept < sizeof text - 1 && (r = read(fd, text + kept, sizeof text - 1 - kept)) > 0; seen += (size_t)r) {
     char *at = text, *line;
     text[kept + (size_t)r] = 0;
-    for (; (line = strchr(at, '\n')) && left > 0; at = line + 1, left--) {
+    for (; (line = strchr(at, '\n')); at = line + 1) {
       char *end;
       long pid = strtol(at, &end, 10);
       uint64_t start = strtoull(end, NULL, 10);
@@ -167,7 +165,7 @@ static void each_remembered(const Run *run, void (*each)(void *, const Proc *), 
 /* A number in a file that an agent can write ties nobody to the run. */
 static void visit_remembered(void *context, const Proc *p) {
   Look *look = context;
-  if (lineage_has(p->pid, look->run->nonce) || proc_carries(p->pid, look->run->nonce)) visit_later(look, p->pid);
+  if (lineage_of(p->pid) == lineage_from(look->run->nonce) || proc_carries(p->pid, look->run->nonce)) visit_later(look, p->pid);
 }
 
 static void look_around(Look *look) {
@@ -244,17 +242,17 @@ static bool is_known(const Run *run, const Proc *p) {
 static void doubt_descent(void *context, pid_t pid) {
   Doubts *d = context;
   Proc p;
-  if (lineage_has(pid, d->run->nonce) && proc_read(pid, &p) && p.state != 'Z' && p.state != 'X' && !is_known(d->run, &p))
+  if (lineage_of(pid) == lineage_from(d->run->nonce) && proc_read(pid, &p) && p.state != 'Z' && p.state != 'X' && !is_known(d->run, &p))
     doubt(d, &p, "started during the run, its origin is unknown");
 }
 
 static void doubt_remembered(void *context, const Proc *p) {
   Doubts *d = context;
-  if (!proc_predates(p, d->run->since) && !lineage_has(p->pid, d->run->nonce) && !is_known(d->run, p))
+  if (!proc_predates(p, d->run->since) && lineage_of(p->pid) != lineage_from(d->run->nonce) && !is_known(d->run, p))
     doubt(d, p, "was noted as one of its processes, and nothing else says so");
 }
 
-size_t members_doubts(Run *run, Text *t) {
+size_t members_doubts(Run *run, const pid_t *kin, size_t n, Text *t) {
   Doubts d = {run, t, 0};
   for (size_t i = 0; i < run->members.n; i++) {
     const Member *e = &run->members.at[i];
@@ -264,7 +262,8 @@ size_t members_doubts(Run *run, Text *t) {
     doubt(&d, &e->proc, why);
   }
   if (!run->scans) return d.n; /* the kernel gave us all others */
-  proc_each(doubt_descent, &d);
+  if (!kin) proc_each(doubt_descent, &d);
+  for (size_t i = 0; i < n; i++) doubt_descent(&d, kin[i]);
   if (run->dir_fd >= 0) each_remembered(run, doubt_remembered, &d);
   return d.n;
 }

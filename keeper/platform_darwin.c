@@ -181,7 +181,7 @@ char *proc_environ(pid_t pid, size_t most, size_t *n) {
   return t.at;
 }
 
-bool proc_in_leaf(pid_t pid, const char *nonce) { (void)pid; (void)nonce; return false; }
+bool proc_cgroup(pid_t pid, char text[4096]) { (void)pid; (void)text; return false; }
 
 bool proc_carries(pid_t pid, const char *nonce) {
   Started s;
@@ -193,7 +193,8 @@ bool proc_carries(pid_t pid, const char *nonce) {
 
 /* No limit of the kernel's that could be kept as a mark. */
 void lineage_mark(const char *nonce) { (void)nonce; }
-bool lineage_has(pid_t pid, const char *nonce) { (void)pid; (void)nonce; return false; }
+int64_t lineage_of(pid_t pid) { (void)pid; return -1; }
+int64_t lineage_from(const char *nonce) { (void)nonce; return 0; }
 
 int proc_program(pid_t pid) {
   char path[PROC_PIDPATHINFO_MAXSIZE];

@@ -190,11 +190,10 @@ char *proc_environ(pid_t pid, size_t most, size_t *n) {
   return t.at;
 }
 
-bool proc_in_leaf(pid_t pid, const char *nonce) {
-  char path[64], text[4096], leaf[NONCE + 6];
+bool proc_cgroup(pid_t pid, char text[4096]) {
+  char path[64];
   snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
-  snprintf(leaf, sizeof leaf, "/mw-%s", nonce);
-  return slurp(path, text, sizeof text) > 0 && strstr(text, leaf) != NULL;
+  return slurp(path, text, 4096) > 0;
 }
 
 bool proc_carries(pid_t pid, const char *nonce) { /* a piece at a time: an environment may take megabytes */
@@ -210,7 +209,8 @@ bool proc_carries(pid_t pid, const char *nonce) { /* a piece at a time: an envir
     memmove(part, part + n - kept, kept);
   }
   if (fd >= 0) close(fd);
-  return yes || proc_in_leaf(pid, nonce);
+  char cgroup[4096];
+  return yes || (proc_cgroup(pid, cgroup) && strstr(cgroup, nonce));
 }
 
 int proc_program(pid_t pid) {
@@ -225,25 +225,25 @@ int proc_program(pid_t pid) {
 enum { LINEAGES = 65537 };
 #define LINEAGE_TOP (INT64_C(1) << 40) /* in place of "no limit" */
 
-static rlim_t lineage_of(const char *nonce) {
+int64_t lineage_from(const char *nonce) {
   char digits[9];
   snprintf(digits, sizeof digits, "%.8s", nonce);
-  return (rlim_t)(strtoul(digits, NULL, 16) % LINEAGES);
+  return (int64_t)(strtoul(digits, NULL, 16) % LINEAGES);
 }
 
 void lineage_mark(const char *nonce) {
   struct rlimit l;
   if (getrlimit(RLIMIT_MSGQUEUE, &l) < 0 || (l.rlim_max != RLIM_INFINITY && l.rlim_max <= LINEAGES)) return;
-  rlim_t top = (l.rlim_max == RLIM_INFINITY ? (rlim_t)LINEAGE_TOP : l.rlim_max) - 1, mark = lineage_of(nonce);
+  rlim_t top = (l.rlim_max == RLIM_INFINITY ? (rlim_t)LINEAGE_TOP : l.rlim_max) - 1, mark = (rlim_t)lineage_from(nonce);
   l.rlim_max = top - (top % LINEAGES + LINEAGES - mark) % LINEAGES;
   if (l.rlim_cur > l.rlim_max) l.rlim_cur = l.rlim_max;
   if (setrlimit(RLIMIT_MSGQUEUE, &l) < 0) {}
 }
 
-bool lineage_has(pid_t pid, const char *nonce) {
+int64_t lineage_of(pid_t pid) {
   struct rlimit own, l;
-  if (getrlimit(RLIMIT_MSGQUEUE, &own) < 0 || prlimit(pid, RLIMIT_MSGQUEUE, NULL, &l) < 0) return false;
-  return l.rlim_max != own.rlim_max && l.rlim_max % LINEAGES == lineage_of(nonce);
+  if (getrlimit(RLIMIT_MSGQUEUE, &own) < 0 || prlimit(pid, RLIMIT_MSGQUEUE, NULL, &l) < 0 || l.rlim_max == own.rlim_max) return -1;
+  return (int64_t)(l.rlim_max % LINEAGES);
 }
 
 ssize_t proc_arguments(pid_t pid, char text[4096]) {

@@ -104,7 +104,7 @@ static void finish(Run *run) {
   char when[32];
   iso_time(wall_ms(), when);
   Text doubts = {0};
-  bool verified = members_doubts(run, &doubts) == 0;
+  bool verified = members_doubts(run, NULL, 0, &doubts) == 0;
   text_add(&t, "{\"v\":1,\"verified\":%s,\"guarantee\":\"%s\",", verified ? "true" : "false", guarantee);
   members_report(&run->members, &t);
   text_add(&t, ",\"left\":[%s],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"durable\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
@@ -291,9 +291,12 @@ static bool is_said_over(Run *run) {
 }
 
 static bool has_members(Run *run) {
+  Text doubts = {0};
   run_identify(run);
   members_collect(run, true);
-  return run->members.living || (run->cgroup.joined && cgroup_populated(&run->cgroup));
+  bool yes = run->members.living || (run->cgroup.joined && cgroup_populated(&run->cgroup)) || members_doubts(run, NULL, 0, &doubts);
+  text_free(&doubts);
+  return yes;
 }
 
 /* Facts are claims: what is said to be over and lives is taken over. */

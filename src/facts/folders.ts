@@ -25,13 +25,19 @@ import { agentRow, runRow } from "./record.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 
+/** The time of an agent whose intent cannot be read. */
+const NEVER = iso(0);
+
 /** Makes a registry anew. A launch reserves its row before it has a folder, so rows younger than a launch may take stay. */
 export function rebuildFrom(layout: Layout, registry: Registry): Contents {
   const keepSince = iso(Date.now() - LAUNCH_MS);
   const contents = readFolders(layout);
+  const known = registry.list({ all: true });
   // A nonce is known from before the run began; the one in its folder may be another's by now.
-  const nonces = new Map(registry.list({ all: true }).map(({ run }) => [`${run.agent}.${run.run}`, run.nonce]));
+  const nonces = new Map(known.map(({ run }) => [`${run.agent}.${run.run}`, run.nonce]));
   for (const row of contents.runs) row.nonce = nonces.get(`${row.agent}.${row.run}`) || row.nonce;
+  const agents = new Map(known.map(({ agent }) => [agent.id, agent]));
+  contents.agents = contents.agents.map((row) => (row.created_at === NEVER ? (agents.get(row.id) ?? row) : row));
   registry.rebuild(contents, keepSince);
   return contents;
 }
@@ -51,15 +57,17 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     if (fact)
       tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact, task } });
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
-      const numbers = names(layout.agent(task, agent).runs).map(Number).filter(Number.isSafeInteger);
+      const numbers = names(layout.agent(task, agent).runs)
+        .map(Number)
+        .filter((run) => Number.isSafeInteger(run) && run > 0);
       const known = numbers
         .sort((a, b) => a - b)
         .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
-        .filter(({ facts }) => facts.intent !== undefined);
+        .filter(({ facts }) => facts.intent !== undefined || facts.damaged.length > 0);
       const newest = known.at(-1);
-      const first = known[0]?.facts.intent;
-      if (!newest || !first) continue;
-      agents.push(agentRow(first));
+      if (!newest) continue;
+      const intent = known.find(({ facts }) => facts.intent)?.facts.intent;
+      agents.push(intent ? agentRow(intent) : unknownAgent(task, agent));
       for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
       for (const file of trackedFiles(layout, { task, agent, run: newest.run }))
         files.push({ ...file, agent, run: newest.run });
@@ -72,6 +80,12 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     }
   }
   return { tasks, agents, runs, files, reports, summaries };
+}
+
+/** No intent of it can be read. It is listed all the same: it may live. */
+function unknownAgent(task: TaskId, id: AgentId): AgentRow {
+  const nothing = { role: null, name: null, parent: null, model: null, labels: [], capability: "" };
+  return { id, task, driver: "command", depth: 0, created_at: NEVER, ...nothing };
 }
 
 /** What the watch said last; what is not whole is made again from the log. */
