@@ -259,7 +259,8 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
-    if (forgets) registry.deleteRun(agent.id, run.run);
+    // Its launcher may have come as far as an intent since.
+    if (forgets && !readFacts(found.paths).intent) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });
   return {
