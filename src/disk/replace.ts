@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { throwIfExhausted } from "../core/errors.ts";
-import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
+import { FACT_DEPTH, parseWithin } from "../core/json.ts";
 import { attempt, diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -88,7 +88,7 @@ export function readJson<T>(path: string, { bytes = READ_MAX, depth = FACT_DEPTH
     return { value: undefined, reason: missing ? undefined : `${path}: ${messageOf(error)}` };
   }
   try {
-    return { value: parseJson(text, depth) as T, reason: undefined };
+    return { value: parseWithin(text, depth) as T, reason: undefined };
   } catch (error) {
     return { value: undefined, reason: `${path}: ${messageOf(error)}` };
   }

@@ -5,8 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isFields } from "../core/json.ts";
-import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
+import { FACT_DEPTH, isFields, parseWithin } from "../core/json.ts";
 import { errno } from "./fault.ts";
 import { anchored } from "./inside.ts";
 import type { RunPaths } from "./layout.ts";
@@ -118,7 +117,7 @@ function readLooseFact(path: string, name: string): unknown {
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString();
   try {
-    return isJson ? parseJson(text, FACT_DEPTH) : text;
+    return isJson ? parseWithin(text, FACT_DEPTH) : text;
   } catch {
     return text; // Torn, or too deep: kept as it is.
   }

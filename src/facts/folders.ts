@@ -26,13 +26,19 @@ import { numbersIn } from "./run-numbers.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 
+/** The time of an agent whose intent cannot be read. */
+const NEVER = iso(0);
+
 /** Makes a registry anew. A launch reserves its row before it has a folder, so rows younger than a launch may take stay. */
 export function rebuildFrom(layout: Layout, registry: Registry): Contents {
   const keepSince = iso(Date.now() - LAUNCH_MS);
   const contents = readFolders(layout);
+  const known = registry.list({ all: true });
   // A nonce is known from before the run began; the one in its folder may be another's by now.
-  const nonces = new Map(registry.list({ all: true }).map(({ run }) => [`${run.agent}.${run.run}`, run.nonce]));
+  const nonces = new Map(known.map(({ run }) => [`${run.agent}.${run.run}`, run.nonce]));
   for (const row of contents.runs) row.nonce = nonces.get(`${row.agent}.${row.run}`) || row.nonce;
+  const agents = new Map(known.map(({ agent }) => [agent.id, agent]));
+  contents.agents = contents.agents.map((row) => (row.created_at === NEVER ? (agents.get(row.id) ?? row) : row));
   registry.rebuild(contents, keepSince);
   return contents;
 }
@@ -54,12 +60,12 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
       const known = numbersIn(names(layout.agent(task, agent).runs))
         .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
-        .filter(({ facts }) => facts.intent !== undefined || facts.unreadable);
+        .filter(({ facts }) => facts.intent !== undefined || facts.damaged.length > 0);
       const newest = known.at(-1);
       if (!newest) continue;
       const rows = known.map(({ run, facts }) => runRow(layout, task, agent, run, facts, run === newest.run));
       const first = known.find(({ facts }) => facts.intent)?.facts.intent;
-      agents.push(first ? agentRow(first) : unknownAgent(task, agent, rows[0]?.created_at));
+      agents.push(first ? agentRow(first) : unknownAgent(task, agent));
       runs.push(...rows);
       for (const file of trackedFiles(layout, { task, agent, run: newest.run }))
         files.push({ ...file, agent, run: newest.run });
@@ -74,10 +80,10 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
   return { tasks, agents, runs, files, reports, summaries };
 }
 
-/** Of one whose facts cannot be read any more: it is listed, and its log is there. */
-function unknownAgent(task: TaskId, id: AgentId, created_at = iso(0)): AgentRow {
+/** No intent of it can be read. It is listed all the same: it may live, and its log is there. */
+function unknownAgent(task: TaskId, id: AgentId): AgentRow {
   const unknown = { role: null, name: null, parent: null, depth: 0, model: null, labels: null, capability: null };
-  return { id, task, driver: "command", created_at, ...unknown };
+  return { id, task, driver: "command", created_at: NEVER, ...unknown };
 }
 
 /** What the watch said last; what is not whole is made again from the log. */

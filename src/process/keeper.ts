@@ -91,7 +91,8 @@ function noAnswer(text: string, cause?: Error): MidwatchError {
   );
 }
 
-export type Scanned = Member & ProcessIdentity & { uid: number };
+/** With `why` it only may be one of them, and nobody signals it. */
+export type Scanned = Member & ProcessIdentity & { uid: number; why?: string };
 
 /**
  * The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. Null when
@@ -108,8 +109,11 @@ export function scanMembers(root: string, runs: readonly { nonce: string; dir: s
   throwIfExhausted(scan.error);
   const lines = scan.status === 0 ? scan.stdout.split("\n") : [];
   return runs.map((_, i) => {
-    const { members } = JSON.parse(lines[i] || '{"members":null}') as { members: Scanned[] | null };
-    return members;
+    const { members, doubts } = JSON.parse(lines[i] || '{"members":null}') as {
+      members: Scanned[] | null;
+      doubts: Scanned[];
+    };
+    return members && [...members, ...doubts];
   });
 }
 
