@@ -81,7 +81,7 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
       "run",
       `${agent}.${run}`,
       nonce,
-      runOrders(layout, plan, plan.firstLine),
+      runOrders(layout, plan, context.trust.state.folder("later"), plan.firstLine),
       context.env,
       rightsOf(plan.intent),
     );
