@@ -3,7 +3,7 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { quote } from "../../core/ids.ts";
 import { isFields } from "../../core/json.ts";
-import { oneLine } from "../../core/one-line.ts";
+import { oneLine } from "../../core/text/one-line.ts";
 import type { JournalEvent } from "../event.ts";
 
 /** What is shown of an event. */
