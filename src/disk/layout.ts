@@ -37,6 +37,8 @@ export interface Layout {
   active: string;
   /** What prune took away, for a while. */
   trash: string;
+  /** That people were told of retention by itself, where they did not expect it. */
+  retention: string;
   /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
   worktree(agent: AgentId): string;
@@ -95,7 +97,7 @@ interface AgentPaths {
   summaryHistory: string;
   /** What a model said last, how far it was given the log, and what it cost in the last hour. */
   secondOpinion: string;
-  /** `runs/<agent>`; one numbered folder for each run. */
+  /** `runs/<agent>`; one numbered folder for each run, or one numbered file when it is sealed. */
   runs: string;
   /** What its worktree was made from. */
   worktree: string;
@@ -105,6 +107,8 @@ export interface RunPaths {
   /** Whose paths these are. */
   of: { task: TaskId; agent: AgentId; run: number };
   dir: string;
+  /** All facts of it in one file, once it has ended and was cleaned up. */
+  sealed: string;
   claim: string;
   intent: string;
   start: string;
@@ -158,6 +162,7 @@ export function layout(root: string): Layout {
     httpServer: join(root, "http.json"),
     active: join(root, "active"),
     trash: join(root, "trash"),
+    retention: join(root, "retention.json"),
     worktrees: join(root, "worktrees"),
     worktree: (agent) => join(root, "worktrees", agent),
     register: (key) => join(root, parseRegisterKey(key)),
@@ -233,6 +238,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
   const archive = `${dir}/archive`;
   return {
     dir: at,
+    sealed: `${at}.json`,
     claim: `${at}/claim`,
     intent: `${at}/intent.json`,
     start: `${at}/start.json`,

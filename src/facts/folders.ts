@@ -22,6 +22,7 @@ import type {
 import { readFacts } from "./facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { agentRow, runRow } from "./record.ts";
+import { numbersIn } from "./run-numbers.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 
@@ -51,16 +52,15 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     if (fact)
       tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact, task } });
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
-      const numbers = names(layout.agent(task, agent).runs).map(Number).filter(Number.isSafeInteger);
-      const known = numbers
-        .sort((a, b) => a - b)
+      const known = numbersIn(names(layout.agent(task, agent).runs))
         .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
-        .filter(({ facts }) => facts.intent !== undefined);
+        .filter(({ facts }) => facts.intent !== undefined || facts.unreadable);
       const newest = known.at(-1);
-      const first = known[0]?.facts.intent;
-      if (!newest || !first) continue;
-      agents.push(agentRow(first));
-      for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
+      if (!newest) continue;
+      const rows = known.map(({ run, facts }) => runRow(layout, task, agent, run, facts, run === newest.run));
+      const first = known.find(({ facts }) => facts.intent)?.facts.intent;
+      agents.push(first ? agentRow(first) : unknownAgent(task, agent, rows[0]?.created_at));
+      runs.push(...rows);
       for (const file of trackedFiles(layout, { task, agent, run: newest.run }))
         files.push({ ...file, agent, run: newest.run });
       const said = storedSummary(layout, task, agent);
@@ -72,6 +72,12 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     }
   }
   return { tasks, agents, runs, files, reports, summaries };
+}
+
+/** Of one whose facts cannot be read any more: it is listed, and its log is there. */
+function unknownAgent(task: TaskId, id: AgentId, created_at = iso(0)): AgentRow {
+  const unknown = { role: null, name: null, parent: null, depth: 0, model: null, labels: null, capability: null };
+  return { id, task, driver: "command", created_at, ...unknown };
 }
 
 /** What the watch said last; what is not whole is made again from the log. */

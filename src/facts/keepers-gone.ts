@@ -1,17 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimFact, ProcessIdentity } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
+import { readFact } from "../disk/sealed.ts";
 import { readProcess } from "../process/identity.ts";
 import type { Facts } from "./facts.ts";
 
 /** Its last sync may wait for a busy disk; what is cleaned up meanwhile would find its files in use. */
 const WAIT_MS = 5000;
 
-/** A keeper has the log open for moments after its last fact; until its last thread has ended no file of the run may be touched. */
-export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<void> {
-  const keepers = [claim, readJson<ClaimFact>(paths.adopt).value].filter((one) => one !== undefined);
+/** A keeper has the log open for moments after its last fact; until its last thread has ended no file of the run may be touched. False when it is still there. */
+export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<boolean> {
+  const keepers = [claim, readFact<ClaimFact>(paths, paths.adopt)].filter((one) => one !== undefined);
   const deadline = performance.now() + WAIT_MS;
   const lives = ({ pid, start_ticks }: ProcessIdentity): boolean => readProcess(pid)?.start_ticks === start_ticks;
-  while (done && keepers.some(lives) && performance.now() < deadline) await sleep(1);
+  while (done && keepers.some(lives)) {
+    if (performance.now() >= deadline) return false;
+    await sleep(1);
+  }
+  return true;
 }

@@ -9,11 +9,13 @@ import type { Facts } from "./facts.ts";
 export const LAUNCH_MS = 10_000;
 
 export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
-  const { claim, start, stop, exit, stuck, done, cleanup, refuted } = facts;
+  const { claim, start, stop, exit, stuck, done, cleanup, unreadable, refuted } = facts;
   // What is said to be over, and lives without its keeper.
   if (refuted !== null && !keeperLives) return "lost";
   if (refuted === null && (start?.exec_error || claim?.by === "launcher")) return "launch_failed";
   if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
+  // Only a run that has ended is sealed: whatever the file said, it is over.
+  if (unreadable && refuted === null) return "drained";
   if (!claim && !keeperLives) return "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";
@@ -24,14 +26,14 @@ export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
 }
 
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
-  const { exit, done, stop, start, cleanup, damaged } = facts;
+  const { exit, done, stop, start, cleanup, damaged, unreadable } = facts;
   if (phase === "launch_failed") return stop && !start ? "stopped" : "failed";
   if (exit?.limit || (exit?.stop_requested && stop?.limit)) return "limit";
   if (cleanup?.result) return cleanup.result.outcome;
   if (exit?.stop_requested) return "stopped";
   if (exit && exit.code === 0) return "completed";
   if (exit && (exit.code !== null || exit.signal !== null)) return interruptedBy(facts) ? "limit" : "failed";
-  if (exit || phase === "lost") return "lost";
+  if (exit || phase === "lost" || unreadable) return "lost";
   // Its end was seen, and what was seen cannot be read any more.
   if (done && damaged.some((fact) => fact.startsWith("exit.json"))) return "lost";
   return done ? "stopped" : null;

@@ -16,7 +16,7 @@ import { audit } from "../workspace/audit.ts";
 import { type Context, withWriter } from "../workspace/context.ts";
 import { retireWorktree } from "../worktree/retire-worktree.ts";
 import { type Choice, choicesOf, whyGone } from "./prune-plan.ts";
-import { mustStay, type Survey, survey } from "./survey.ts";
+import { heldLogs, mustStay, type Survey, survey } from "./survey.ts";
 import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
 
 /** Which agents go; the configuration's age and size, unless something is named. */
@@ -24,6 +24,8 @@ export interface PruneOptions {
   olderMs?: number | undefined;
   overBytes?: number | undefined;
   dryRun?: boolean | undefined;
+  /** Nobody asked for it: what has a failed step of its cleanup stays, for a person to look at. */
+  unasked?: boolean | undefined;
   progress?: ((text: string) => void) | undefined;
 }
 
@@ -41,6 +43,8 @@ export interface PruneRecord {
   errors: string[];
 }
 
+const TOLD_EACH = 20;
+
 export function prune(context: Context, options: PruneOptions = {}): Promise<PruneRecord[]> {
   if (options.dryRun) return plan(context, options);
   return underLock(context, async () => {
@@ -52,6 +56,7 @@ export function prune(context: Context, options: PruneOptions = {}): Promise<Pru
       options.progress?.(`${i + 1} of ${choices.length}: ${choice.agent ?? choice.task.task}`);
       records.push(await takeAway(context, choice, now));
     }
+    tellTrashed(context, records, choices);
     return [...records, ...kept];
   });
 }
@@ -110,17 +115,21 @@ async function choose(
   { agents, tasks, bytes }: Survey,
   options: PruneOptions,
 ): Promise<{ choices: Choice[]; kept: PruneRecord[] }> {
-  const olderMs = options.olderMs ?? context.config.prune_after;
-  const overBytes = options.overBytes ?? context.config.prune_over;
+  // 0 in the configuration turns it off; asked for by a person it is every agent that has ended.
+  const olderMs = options.olderMs ?? (context.config.prune_after || Number.POSITIVE_INFINITY);
+  const overBytes = options.overBytes ?? (context.config.prune_over || Number.POSITIVE_INFINITY);
   const nowMs = Date.now();
   const going = new Map<AgentId, string>();
   const kept: PruneRecord[] = [];
   let left = bytes;
   const ended = agents.filter((one) => one.endedAt !== null).sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+  const held = heldLogs(context, ended);
+  const living = agents.filter((one) => one.endedAt === null);
   for (const one of ended) {
     const why = whyGone(nowMs - (one.endedAt ?? 0), left, olderMs, overBytes);
     if (why === undefined) break;
-    const stay = await mustStay(context, one, agents);
+    const unsettled = options.unasked && one.failed ? "a step of its cleanup failed" : undefined;
+    const stay = unsettled ?? (await mustStay(context, one, living, held));
     if (stay !== undefined) {
       const { task, agent } = one;
       kept.push({ id: null, task, agent, action: "kept", why: stay, bytes: one.bytes, errors: [] });
@@ -129,7 +138,8 @@ async function choose(
     left -= one.bytes;
     going.set(one.agent, why);
   }
-  const choices = tasks.flatMap((task) => choicesOf(task, agents, going, nowMs - olderMs));
+  const inTask = Map.groupBy(agents, ({ task }) => task);
+  const choices = tasks.flatMap((task) => choicesOf(task, inTask.get(task.fact.task) ?? [], going, nowMs - olderMs));
   return { choices, kept };
 }
 
@@ -158,20 +168,41 @@ async function takeAway(
       // Whatever stayed is still the agent's: its rows come back with the next look at the folders.
       withWriter(context, (registry) => rebuildFrom(context.layout, registry));
     }
-    audit(context, [
-      {
-        type: "prune.trashed",
-        content: `${agent ?? task.task} is in the trash (${why}, ${formatSize(bytes)})`,
-        task: task.task,
-        ...(agent === null ? {} : { agent }),
-        data: { id, why, bytes, agents: ids, errors },
-      },
-    ]);
     if (agent !== null) writeView(context, task.task);
     return { ...base, action: errors.length > 0 ? "failed" : "trashed", errors };
   } catch (error) {
     return { ...base, action: "failed", errors: [toMidwatchError(error).message] };
   }
+}
+
+/** Each by itself while they are few; else once for all of them. */
+function tellTrashed(context: Context, records: readonly PruneRecord[], choices: readonly Choice[]): void {
+  const gone = records.filter(({ action, id }) => id !== null && (action === "trashed" || action === "failed"));
+  if (gone.length > TOLD_EACH) {
+    const bytes = gone.reduce((sum, one) => sum + one.bytes, 0);
+    const why = gone[0]?.why ?? "";
+    const content = `${gone.length} agents and tasks are in the trash (${why}, ${formatSize(bytes)})`;
+    const errors = gone.flatMap((one) => one.errors).slice(0, TOLD_EACH);
+    audit(context, [
+      { type: "prune.trashed", content, data: { id: gone[0]?.id, why, bytes, count: gone.length, errors } },
+    ]);
+    return;
+  }
+  audit(
+    context,
+    gone.map(({ id, task, agent, why, bytes, errors }) => ({
+      type: "prune.trashed",
+      content: `${agent ?? task} is in the trash (${why}, ${formatSize(bytes)})`,
+      ...(task === null ? {} : { task }),
+      ...(agent === null ? {} : { agent }),
+      data: { id, why, bytes, agents: agentsOf(choices, task, agent), errors },
+    })),
+  );
+}
+
+function agentsOf(choices: readonly Choice[], task: TaskId | null, agent: AgentId | null): AgentId[] {
+  const choice = choices.find((one) => one.task.task === task && one.agent === agent);
+  return choice?.agents.map((one) => one.agent) ?? [];
 }
 
 function expired(context: Context, forMs: number): TrashItem[] {

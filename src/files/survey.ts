@@ -6,10 +6,14 @@ import { namesIn } from "../disk/inside.ts";
 import { readFacts } from "../facts/facts.ts";
 import { readFolders } from "../facts/folders.ts";
 import { hasEnded } from "../facts/observe.ts";
+import { numbersIn } from "../facts/run-numbers.ts";
 import { folderBytes, lstat } from "../facts/tracked.ts";
 import { leases } from "../process/keeper.ts";
 import type { Context } from "../workspace/context.ts";
 import { mustKeepWorktree } from "../worktree/retire-worktree.ts";
+
+/** Paths of one question: they are the arguments of a process. */
+const ASKED_AT_ONCE = 500;
 
 export interface SurveyedAgent {
   task: TaskId;
@@ -19,6 +23,10 @@ export interface SurveyedAgent {
   bytes: number;
   /** Below the workspace; whatever of it exists belongs to the agent alone. */
   paths: string[];
+  /** Who started it. */
+  parent: AgentId | null;
+  /** A step of its cleanup could not be done so far. */
+  failed: boolean;
 }
 
 export interface Survey {
@@ -32,20 +40,22 @@ export interface Survey {
 export function survey(context: Context): Survey {
   const { layout } = context;
   const { agents, runs, tasks } = readFolders(layout);
+  const runsOf = Map.groupBy(runs, ({ agent }) => agent);
   return {
-    bytes: bytesOf(layout.root) - bytesOf(layout.trash),
+    bytes: workspaceBytes(context),
     tasks: tasks.map(({ id, data }) => ({
       fact: data as unknown as TaskFact,
       names: names(layout.root, layout.task(id).runs),
       bytes: bytesOf(layout.task(id).dir),
     })),
-    agents: agents.map(({ id: agent, task }) => {
-      const own = runs.filter((row) => row.agent === agent);
+    agents: agents.map(({ id: agent, task, parent }) => {
+      const own = runsOf.get(agent) ?? [];
+      let failed = false;
       // Every folder counts, also one whose intent cannot be read: its processes may live.
-      const folders = names(layout.root, layout.agent(task, agent).runs).filter((name) => /^\d+$/.test(name));
-      const over = folders.every((name) => {
-        const facts = readFacts(layout.run(task, agent, Number(name)));
-        return hasEnded(facts) && (Number(name) !== own.at(-1)?.run || facts.cleanup !== undefined);
+      const over = numbersIn(names(layout.root, layout.agent(task, agent).runs)).every((run) => {
+        const facts = readFacts(layout.run(task, agent, run));
+        failed ||= (facts.cleanup?.failures?.length ?? 0) > 0;
+        return hasEnded(facts) && (run !== own.at(-1)?.run || facts.cleanup !== undefined);
       });
       const ended = own.map((row) => Date.parse(row.ended_at ?? row.created_at));
       const paths = pathsOf(context, task, agent);
@@ -55,28 +65,49 @@ export function survey(context: Context): Survey {
         endedAt: over ? Math.max(...ended) : null,
         bytes: paths.reduce((sum, path) => sum + bytesOf(join(layout.root, path)), 0),
         paths,
+        parent,
+        failed,
       };
     }),
   };
+}
+
+/** Without its trash. */
+export function workspaceBytes({ layout }: Context): number {
+  return bytesOf(layout.root) - bytesOf(layout.trash);
+}
+
+/** Those whose log a process has open for writing. Asked for many at once: each question is a process. */
+export function heldLogs({ layout }: Context, agents: readonly SurveyedAgent[]): Set<AgentId> {
+  const logs = agents.flatMap(({ task, agent }) =>
+    [layout.agent(task, agent).log, layout.agent(task, agent).stderr].map((path) => ({ agent, path })),
+  );
+  const held = new Set<AgentId>();
+  const open = logs.filter(({ path }) => lstat(path));
+  for (let i = 0; i < open.length; i += ASKED_AT_ONCE) {
+    const some = open.slice(i, i + ASKED_AT_ONCE);
+    for (const [n, lease] of leases(some.map(({ path }) => path)).entries())
+      if (lease === "held") held.add((some[n] as (typeof some)[number]).agent);
+  }
+  return held;
 }
 
 /** Why an ended agent's files must not go, in words; undefined when they may. */
 export async function mustStay(
   context: Context,
   { task, agent, paths }: SurveyedAgent,
-  all: readonly SurveyedAgent[],
+  living: readonly SurveyedAgent[],
+  held: ReadonlySet<AgentId>,
 ): Promise<string | undefined> {
   const { layout } = context;
-  const open = [layout.agent(task, agent).log, layout.agent(task, agent).stderr].filter((path) => lstat(path));
-  if (leases(open).includes("held")) return "a process has its log open for writing";
+  if (held.has(agent)) return "a process has its log open for writing";
   const worktree = join(layout.worktrees, agent);
   const unsaved = lstat(worktree) ? await mustKeepWorktree(context, { task, agent, run: 1 }) : undefined;
   if (unsaved !== undefined) return `its worktree ${worktree} is kept: ${unsaved}`;
   if (paths.length === 0) return "it has no files";
   // Whom an agent may stop is decided by who started it: the way up must be there while one below lives.
-  const children = readFolders(layout, task).agents.filter(({ parent }) => parent === agent);
-  const lives = children.find(({ id }) => all.some((one) => one.agent === id && one.endedAt === null));
-  return lives === undefined ? undefined : `${lives.id}, which it started, has not ended`;
+  const lives = living.find((one) => one.parent === agent);
+  return lives === undefined ? undefined : `${lives.agent}, which it started, has not ended`;
 }
 
 /** Names that can only be this agent's: ids have no dot, so no other agent's name fits the patterns. */

@@ -11,7 +11,8 @@ import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
 import type { Message, MessageState } from "../core/types.ts";
 import { append } from "../disk/append.ts";
-import { assertInside } from "../disk/inside.ts";
+import { errno } from "../disk/fault.ts";
+import { assertInside, makeFolder } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { createExclusive } from "../disk/replace.ts";
 import type { Driver } from "../drivers/driver.ts";
@@ -58,16 +59,26 @@ export function sendMessage(context: Context, agent: AgentId, text: string, driv
   const open = takesInput(facts, paths);
   if (!open && driver.program === null) throw noInput(agent, facts);
   assertInside(context.layout.root, paths.messages);
-  const kept = accept(paths, senderOf(context), text, open ? driver : undefined);
+  const kept = accept(context, paths, senderOf(context), text, open ? driver : undefined);
   if (open) wakeKeeper(facts);
   return { ...kept, agent, run: listed.run.run, state: "accepted", taken_by: null, why: null };
 }
 
 /** One line, durable when this returns. `input`, last in it, is what the keeper hands over. */
-function accept(paths: RunPaths, from: string, text: string, driver: Driver | undefined): Kept {
+function accept({ layout }: Context, paths: RunPaths, from: string, text: string, driver: Driver | undefined): Kept {
   const at = iso();
   const message = { id: randomUUID(), at, from, text, state: "accepted" as const };
-  append(paths.messages, [{ ...message, input: driver?.message?.(text) }], { sync: true });
+  const line = { ...message, input: driver?.message?.(text) };
+  const write = (): void => {
+    makeFolder(layout.root, paths.dir); // A sealed run has none.
+    append(paths.messages, [line], { sync: true });
+  };
+  try {
+    write();
+  } catch (error) {
+    if (errno(error) !== "ENOENT") throw error;
+    write(); // It was sealed between the two steps, and its folder empty.
+  }
   return { ...message, state_at: at };
 }
 
@@ -252,7 +263,7 @@ export function resumePrompt(words: string | null, waiting: readonly Message[]):
 /** The first message of an interactive run is its prompt; a run of the queue has it already when its turn comes. */
 export function writeFirstMessage(context: Context, intent: IntentFact, text: string, driver: Driver): void {
   const paths = context.layout.run(intent.task, intent.agent, intent.run);
-  if (keptMessages(paths.messages).length === 0) accept(paths, PROMPT, text, driver);
+  if (keptMessages(paths.messages).length === 0) accept(context, paths, PROMPT, text, driver);
 }
 
 /** Said before anything is made. */

@@ -223,6 +223,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     started: "from the queue",
     stopped: "agents that passed a limit",
     archived: "",
+    trashed: "agents, or tasks with theirs, that retention took to the trash",
     deleted: "from the trash",
     problem: "",
   },

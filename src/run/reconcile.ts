@@ -80,7 +80,8 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
     let facts = seen;
     const entry = listed.get(name);
     const step = unbornStep(facts, entry?.run, nowMs, () => markedMs(context, one));
-    const gone = ours && (step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir)));
+    const isGone = (): boolean => !hasKeeper(name) && !stat(paths.dir) && !stat(paths.sealed);
+    const gone = ours && (step === "drop" || (step === "drop if gone" && isGone()));
     const nonce = entry?.run.nonce ?? "";
     const late = ours && step === "give up";
     if (gone || (late && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
@@ -143,7 +144,8 @@ async function finish(
   try {
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
       facts = readFacts(context.layout.run(name.task, name.agent, name.run));
-    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
+    if (!facts.cleanup && !facts.unreadable && hasEnded(facts))
+      facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
   } catch (error) {
     const passed = afterError(error, facts);
     if (!passed) throw error;
@@ -183,8 +185,11 @@ function settle(
   context: Context,
   observed: readonly Observed[],
   listed: ReadonlyMap<string, Listed>,
-  unborn: readonly RunName[],
+  dropped: readonly RunName[],
 ): void {
+  // Its launcher may have come as far as an intent since the look, and have told the registry.
+  const isUnborn = ({ task, agent, run }: RunName): boolean => !readFacts(context.layout.run(task, agent, run)).intent;
+  const unborn = dropped.filter(isUnborn);
   const { put, over, views } = withReader(context, (registry) =>
     settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run)),
   );

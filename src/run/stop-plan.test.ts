@@ -107,7 +107,12 @@ it.each([
     undefined,
     { verified: true, retires: false, forgets: true },
   ],
-])("after the processes: %s", (_, given, purge, expected) => expect(endingOf(facts(given), purge)).toEqual(expected));
+])("after the processes: %s", (_, given, purge, expected) =>
+  expect(endingOf(facts(given), [], purge)).toEqual(expected),
+);
+
+it("what could not be looked for is not proven, whatever its facts say", () =>
+  expect(endingOf(facts(done), null, true)).toEqual({ verified: false, retires: false, forgets: false }));
 
 it.each([
   [undefined, 1, ["stop.failed"]],

@@ -87,9 +87,13 @@ export function whoElse(below: AgentId[], tried: Tried[], lives: (agent: AgentId
 }
 
 /** What follows once nothing more is done to its processes: only what is proven gone is cleaned up after. */
-export function endingOf(facts: Facts, purge = false): { verified: boolean; retires: boolean; forgets: boolean } {
+export function endingOf(
+  facts: Facts,
+  members: Scanned[] | null,
+  purge = false,
+): { verified: boolean; retires: boolean; forgets: boolean } {
   const neverStarted = phaseNow(facts) === "launch_failed";
-  const verified = (facts.done?.verified ?? false) || neverStarted;
+  const verified = members !== null && ((facts.done?.verified ?? false) || neverStarted);
   // Given up before it had an intent: the folders know no such run, and so the registry must not either.
   return { verified, retires: purge && verified, forgets: neverStarted && !facts.intent };
 }

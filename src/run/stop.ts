@@ -159,6 +159,15 @@ async function look(context: Context, { paths, listed }: Located): Promise<Seen>
   return seen;
 }
 
+/** What cannot be looked for is not proven to be gone, whatever its facts say. */
+async function lookIfPossible(context: Context, found: Located): Promise<Seen> {
+  try {
+    return await look(context, found);
+  } catch {
+    return { facts: readFacts(found.paths), members: null };
+  }
+}
+
 function notSeen(agent: AgentId): MidwatchError {
   return new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
     hint: "`midwatch doctor` checks the keeper.",
@@ -240,9 +249,9 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { layout } = context;
   const { agent, run } = found.listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
-  const { facts, members } = await look(context, found);
+  const { facts, members } = await lookIfPossible(context, found);
   const { done } = facts;
-  const { verified, retires, forgets } = endingOf(facts, options.purge);
+  const { verified, retires, forgets } = endingOf(facts, members, options.purge);
   // Asked again it tells what was done then, not what is found now.
   if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge, streams: options.streams });
   else audit(context, failureEvents(name, facts.stop, problem ?? "something is left"));
@@ -250,7 +259,8 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
-    if (forgets) registry.deleteRun(agent.id, run.run);
+    // Its launcher may have come as far as an intent meanwhile, and have told the registry.
+    if (forgets && !readFacts(found.paths).intent) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });
   return {

@@ -13,6 +13,7 @@ import { iso } from "../core/time.ts";
 import type { WorktreeState } from "../core/types.ts";
 import { assertInside, copyFile, makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, readText, replace } from "../disk/replace.ts";
+import { readFact } from "../disk/sealed.ts";
 import { type GitOptions, git, gitText } from "../process/git.ts";
 import { runShell } from "../process/shell.ts";
 import { type Context, catchUp, type RunName } from "../workspace/context.ts";
@@ -169,7 +170,8 @@ export function worktreeOf({ layout }: Context, { task, agent, run }: RunName): 
   const path = layout.worktree(agent);
   const fact = readJson<WorktreeFact>(layout.agent(task, agent).worktree).value;
   if (fact) return { ...fact, path, copied: (fact.copied ?? []).filter((one) => isBelow(one.path)) };
-  const intent = readJson<IntentFact>(layout.run(task, agent, run).intent).value;
+  const paths = layout.run(task, agent, run);
+  const intent = readFact<IntentFact>(paths, paths.intent);
   if (!intent?.worktree || !intent.git) return undefined;
   return { v: 1, ...intent.git, path, copied: [], made_at: intent.created_at };
 }

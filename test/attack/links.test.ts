@@ -58,6 +58,8 @@ it("a log, its index, the errors or a fact that is a link to somebody else's fil
   const logs = join(at.root, led.task, "logs");
   swap(join(logs, `${led.agent}_stream.jsonl`), secret);
   swap(join(logs, `${led.agent}_stderr.log`), secret);
+  swap(`${at.runDir(led)}.json`, secret); // Its facts, sealed.
+  mkdirSync(at.runDir(led), { recursive: true });
   for (const name of ["exit.json", "done.json", "messages.jsonl"]) swap(join(at.runDir(led), name), secret);
   expect(await everything(at, led.agent)).not.toContain(SECRET);
   const { code, stderr } = await at.cli("logs", led.agent);

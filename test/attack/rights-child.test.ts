@@ -136,11 +136,10 @@ it("an agent whose record names no keeper, made up with a capability of one's ow
   const puppet = await puppets.start({ permission: "edit" });
   const ended = await at.run("true");
   await at.workspace.runs.wait([ended.agent]);
-  const file = join(at.runDir(ended), "intent.json");
   const [, capability = ""] = puppet.bearer.split(":");
   const { createHash } = await import("node:crypto");
   const hash = createHash("sha256").update(capability).digest("hex");
-  writeFileSync(file, JSON.stringify({ ...at.intent(ended), capability: hash }));
+  at.setFact(ended, "intent.json", { ...at.intent(ended), capability: hash });
   at.workspace.rebuild();
   const door = await (DOORS["HTTP with its capability"] as (of: Workspace) => Promise<Door>)(puppets.workspace);
   const posing = Object.create(puppet, { bearer: { value: `${ended.agent}:${capability}` } }) as Puppet;

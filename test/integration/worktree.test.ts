@@ -172,7 +172,7 @@ it("worktree_copy and worktree_setup prepare it; neither leaves the project nor 
   put(at.folder, "a.txt", "changed in the project\n");
   const { agent, task, worktree } = await runDone(at, "cat .env conf/local.json a.txt made.log");
   expect((await at.raw(agent)).toString()).toBe("A=1\n{}one\nA=1\n");
-  expect(readFileSync(join(at.root, task, "runs", agent, "1", "setup.log"), "utf8")).toBe("set up\n");
+  expect(at.fact({ task, agent, run: 1 }, "setup.log")).toBe("set up\n");
   // A copy that nobody changed is no work: it goes with the worktree.
   expect(worktree?.dirty).toBe(false);
   expect((await purge(at, agent)).worktree).toMatchObject({ action: "removed" });

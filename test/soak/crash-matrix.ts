@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MidwatchError } from "../../src/core/errors.ts";
 import type { ShowRecord } from "../../src/core/types.ts";
 import { output } from "../support/cli/output.ts";
-import { checkIndex } from "../support/data/index-check.ts";
+import { checkIndex, indexAt } from "../support/data/index-check.ts";
 import { pick, random } from "../support/data/random.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, ended, Lab, supportFile } from "../support/workspace.ts";
@@ -116,7 +116,7 @@ async function verify(lab: Lab, over: ShowRecord, expected: Expected, say: (what
   if (over.phase !== "drained" || over.outcome !== "failed") say(`${over.phase} ${over.outcome}`);
   if (over.bytes !== log.length) say(`show tells ${over.bytes} bytes, the log has ${log.length}`);
   const index = over.files.find(({ kind }) => kind === "index")?.path ?? "";
-  for (const problem of checkIndex(log, readFileSync(index))) say(`index: ${problem}`);
+  for (const problem of checkIndex(log, indexAt(index))) say(`index: ${problem}`);
 }
 
 function completed(side: string): number {

@@ -79,13 +79,13 @@ export const CONFIG_FIELDS = {
   prune_after: {
     kind: "duration",
     default: "14d",
-    about: "Age at which `prune` takes an ended run away",
+    about: "Age at which `up` and `prune` take an ended run to the trash; 0 turns it off",
     guard: "trust",
   },
   prune_over: {
     kind: "size",
     default: "5G",
-    about: "Size of the workspace above which `prune` takes the oldest runs away",
+    about: "Size of the workspace above which `up` and `prune` take the oldest runs to the trash; 0 turns it off",
     guard: "trust",
   },
   trash_for: {
