@@ -12,10 +12,10 @@ import type { WorktreeReport } from "../core/types.ts";
 import { removeFile, removeTree } from "../disk/inside.ts";
 import { readFacts } from "../facts/facts.ts";
 import { hasEnded } from "../facts/observe.ts";
-import { git, gitText } from "../process/git.ts";
+import { git, gitText, ownFilters } from "../process/git.ts";
 import { processesIn } from "../process/identity.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
-import { assertWorktree, changesIn, sha256, withoutCopies, worktreeOf } from "./worktree.ts";
+import { assertWorktree, changesIn, sha256, stageAll, trackedIn, worktreeOf } from "./worktree.ts";
 
 type Retired = Pick<WorktreeReport, "action" | "why">;
 
@@ -94,7 +94,7 @@ function isAtWork(context: Context, name: RunName): boolean {
 
 /** The folder is gone already: what git still knows of it goes too, and its branch if nothing is lost by that. */
 async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
-  await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env });
+  await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env, bare: true });
   await removeBranch(context, fact);
   return { action: "missing", why: `${fact.path} is gone` };
 }
@@ -103,30 +103,26 @@ async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
 async function unsaved(context: Context, fact: WorktreeFact): Promise<string | undefined> {
   const changes = await changesIn(context, fact);
   if (changes.length > 0) return `${changes.length} uncommitted ${changes.length === 1 ? "change" : "changes"}`;
-  const [hidden] = await hiddenFrom(context, fact);
-  if (hidden !== undefined) return `git was told not to look at ${hidden}`;
+  const tracked = await trackedIn(context, fact);
+  const hidden = tracked.find((one) => one.hidden);
+  if (hidden !== undefined) return `git was told not to look at ${hidden.path}`;
+  // What changed in it is asked of a git inside it, which would run what its own configuration says.
+  const submodule = tracked.find((one) => one.submodule);
+  if (submodule !== undefined) return `it holds the submodule ${submodule.path}`;
   const head = await gitText(fact.path, ["rev-parse", "HEAD"], { env: context.env });
   if (!(await isElsewhere(context, fact, head))) return "it has commits that are in no other branch";
   return undefined;
 }
 
-/** Files that `update-index` hides from status: a change in one would be lost without a word. */
-async function hiddenFrom({ env }: Context, { path }: WorktreeFact): Promise<string[]> {
-  const listed = await gitText(path, ["ls-files", "-v", "-z"], { env });
-  return listed
-    .split("\0")
-    .filter((one) => /^[a-z] /.test(one) || (one.startsWith("S ") && existsSync(join(path, one.slice(2)))))
-    .map((one) => one.slice(2));
-}
-
 /** Whether a commit was there before the agent, or is in a branch or tag beside its own. */
 async function isElsewhere({ env }: Context, fact: WorktreeFact, commit: string): Promise<boolean> {
   const { repository, base, branch } = fact;
-  if ((await git(repository, ["merge-base", "--is-ancestor", commit, base], { env })).code === 0) return true;
+  if ((await git(repository, ["merge-base", "--is-ancestor", commit, base], { env, bare: true })).code === 0)
+    return true;
   const refs = await gitText(
     repository,
     ["for-each-ref", `--contains=${commit}`, "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags"],
-    { env },
+    { env, bare: true },
   );
   return refs.split("\n").some((ref) => ref !== "" && ref !== `refs/heads/${branch}`);
 }
@@ -141,7 +137,8 @@ async function remove(context: Context, fact: WorktreeFact, done: Retired): Prom
     if (tracked.code !== 0 && existsSync(file) && sha256(readFileSync(file)) === hash)
       removeFile(context.layout.root, file);
   }
-  await gitText(fact.repository, ["worktree", "remove", fact.path], { env: context.env, timeoutMs: 10 * 60_000 });
+  const options = { env: context.env, bare: true, about: fact.path, timeoutMs: 10 * 60_000 };
+  await gitText(fact.repository, ["worktree", "remove", fact.path], options);
   await removeBranch(context, fact);
   return done;
 }
@@ -150,11 +147,10 @@ async function remove(context: Context, fact: WorktreeFact, done: Retired): Prom
 async function removeBranch(context: Context, fact: WorktreeFact): Promise<void> {
   const ref = `refs/heads/${fact.branch}`;
   const format = "--format=%(objectname) %(worktreepath)";
-  const [tip = "", used = ""] = (
-    await gitText(fact.repository, ["for-each-ref", format, ref], { env: context.env })
-  ).split(" ");
+  const options = { env: context.env, bare: true };
+  const [tip = "", used = ""] = (await gitText(fact.repository, ["for-each-ref", format, ref], options)).split(" ");
   if (tip === "" || used !== "" || !(await isElsewhere(context, fact, tip))) return;
-  await git(fact.repository, ["update-ref", "-d", ref, tip], { env: context.env });
+  await git(fact.repository, ["update-ref", "-d", ref, tip], options);
 }
 
 /**
@@ -163,16 +159,21 @@ async function removeBranch(context: Context, fact: WorktreeFact): Promise<void>
  */
 async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact): Promise<Retired> {
   const { path } = fact;
-  const run = (...args: string[]): Promise<string> =>
-    gitText(path, args, { env: { ...SIGNED, ...context.env }, timeoutMs: 10 * 60_000 });
+  // To commit without them could put into the history what they are there to keep out of it.
+  const [filter] = await ownFilters(path, context.env);
+  if (filter !== undefined)
+    return kept(`only this repository's configuration defines ${filter}, which does not run here: commit it by hand`);
+  const options = { env: { ...SIGNED, ...context.env }, timeoutMs: 10 * 60_000 };
+  const run = (...args: string[]): Promise<string> => gitText(path, args, options);
   for (const flag of ["--no-assume-unchanged", "--no-skip-worktree"]) {
-    const input = (await hiddenFrom(context, fact)).map((file) => `${file}\0`).join("");
+    const hidden = (await trackedIn(context, fact)).filter((one) => one.hidden);
+    const input = hidden.map((one) => `${one.path}\0`).join("");
     await gitText(path, ["update-index", flag, "-z", "--stdin"], { env: context.env, input });
   }
   const head = await run("rev-parse", "HEAD");
   const before = await git(path, ["symbolic-ref", "--quiet", "HEAD"], { env: context.env });
   const staged = await git(path, ["write-tree"], { env: context.env }); // Fails in the middle of a merge: then there is none.
-  await run("add", "--all", "--", ...withoutCopies(fact));
+  await stageAll(context, fact, options);
   const whole = await run("write-tree");
   let commit = head;
   for (const tree of [...(staged.code === 0 ? [staged.stdout.trim()] : []), whole]) {
@@ -195,7 +196,8 @@ async function nameRescue(context: Context, agent: AgentId, fact: WorktreeFact, 
   for (let i = 1; ; i++) {
     const branch = `midwatch/rescue/${agent}${i === 1 ? "" : `-${i}`}`;
     const args = ["update-ref", `refs/heads/${branch}`, commit, ""];
-    if (i === RESCUE_NAMES) await gitText(fact.repository, args, { env: context.env });
-    if ((await git(fact.repository, args, { env: context.env })).code === 0) return branch;
+    const options = { env: context.env, bare: true };
+    if (i === RESCUE_NAMES) await gitText(fact.repository, args, options);
+    if ((await git(fact.repository, args, options)).code === 0) return branch;
   }
 }
