@@ -27,6 +27,7 @@ import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
 import { refusedUpgrades } from "./refused-upgrades.ts";
 import type { Report } from "./report.ts";
+import { retention } from "./retention.ts";
 import { signalsInClone } from "./signals.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
@@ -61,6 +62,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   opinionKills: [opinionKills, 60],
   alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
+  retention: [retention, 3000],
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 40],
   refusedUpgrades: [refusedUpgrades, 10_000],
