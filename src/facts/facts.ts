@@ -84,7 +84,7 @@ function readOnce(paths: RunPaths): Facts {
   // Whoever writes done.json does nothing after it but end: while it lives, the file is another's, or moments old.
   facts.ending = facts.done !== undefined && (facts.keeperLives || livingAdopter(facts) !== undefined);
   if (facts.ending) facts.done = undefined;
-  if (facts.exit && !facts.done && mainLives(facts)) facts.exit = undefined;
+  if (facts.exit && mainLives(facts)) facts.exit = undefined;
   if (facts.done || facts.start?.exec_error || facts.claim?.by === "launcher") facts.cleanup = read("cleanup.json");
   if (facts.done) return { ...facts, adopter: undefined };
   facts.hold = read("hold.json");

@@ -24,7 +24,8 @@ export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
 }
 
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
-  const { exit, done, stop, start, cleanup, damaged } = facts;
+  const { exit, done, stop, start, cleanup, damaged, refuted } = facts;
+  if (refuted !== null) return phase === "lost" ? "lost" : null;
   if (phase === "launch_failed") return stop && !start ? "stopped" : "failed";
   if (exit?.limit || (exit?.stop_requested && stop?.limit)) return "limit";
   if (cleanup?.result) return cleanup.result.outcome;

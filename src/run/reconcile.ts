@@ -169,9 +169,14 @@ export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "
 }
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */
-export async function adopt({ layout, env }: Context, facts: Facts, nonce: string): Promise<void> {
+export async function adopt(
+  { layout, env }: Context,
+  facts: Facts,
+  nonce: string,
+  elsewhere: boolean = isElsewhere(facts),
+): Promise<void> {
   const { intent } = facts;
-  if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, isElsewhere(facts))) return;
+  if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, elsewhere)) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
   const name = `${intent.agent}.${intent.run}`;
   // What it may hand on its first keeper knew; its intent it may have changed since.
