@@ -182,7 +182,7 @@ struct Run {
   const char *name, *nonce;
   const char *dir, *root, *cwd, *stdin_path, *first_line, *events;
   List args, env, removes, keeps;
-  bool no_cgroup, sync_none, sync_always, stop_on_disk;
+  bool no_cgroup, sync_none, sync_always, stop_on_disk, done_damaged;
   int64_t grace_ms, output_limit, wall_limit, idle_limit, disk_floor;
 
   int dir_fd, *kept;

@@ -266,9 +266,9 @@ static void loop(Run *run, int signals) {
 }
 
 /* ---- beginning ---- */
-static bool is_over(Run *run) { /* done.json that somebody cut is none: it is made again */
-  int fd = openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return errno != ENOENT;
+static bool is_over(Run *run) { /* done.json that somebody cut or changed is none: it is made again */
+  int fd = run->done_damaged ? -1 : openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return !run->done_damaged && errno != ENOENT;
   struct stat st;
   char last = 0;
   bool yes = fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last == '\n';

@@ -3,24 +3,30 @@ import type { IntentFact } from "../core/intent.ts";
 import { formatSize } from "../core/size.ts";
 import { aboutFor, DAMAGED, limitWords, refutedWords } from "../core/state-words.ts";
 import type { LimitName, Outcome, Phase } from "../core/types.ts";
+import type { FactName } from "./fact-shapes.ts";
 import type { Facts } from "./facts.ts";
 
 /** A launcher that has started no keeper by then is given up; whoever does so must create the claim first. */
 export const LAUNCH_MS = 10_000;
 
 export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
-  const { claim, start, stop, exit, stuck, done, cleanup, refuted } = facts;
+  const { claim, start, stop, exit, stuck, done, cleanup, refuted, damaged } = facts;
   // What is said to be over, and lives without its keeper.
   if (refuted !== null && !keeperLives) return "lost";
   if (refuted === null && (start?.exec_error || claim?.by === "launcher")) return "launch_failed";
   if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
-  if (!claim && !keeperLives) return "intended";
+  if (!claim && !keeperLives && !start && !isDamaged(damaged, "claim")) return "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";
   if (stuck) return "stuck";
   if (exit) return "exited";
   if (stop) return "stopping";
   return start ? "running" : "launching";
+}
+
+/** It is there, and cannot be used. */
+export function isDamaged(damaged: readonly string[], fact: FactName): boolean {
+  return damaged.some((one) => one.startsWith(`${fact} `));
 }
 
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
@@ -34,7 +40,7 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
   if (exit && (exit.code !== null || exit.signal !== null)) return interruptedBy(facts) ? "limit" : "failed";
   if (exit || phase === "lost") return "lost";
   // Its end was seen, and what was seen cannot be read any more.
-  if (done && damaged.some((fact) => fact.startsWith("exit.json"))) return "lost";
+  if (done && isDamaged(damaged, "exit.json")) return "lost";
   return done ? "stopped" : null;
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import { type AgentId, isAgentId, isTaskId, type TaskId } from "../core/ids.ts";
 import type { TaskFact } from "../core/intent.ts";
+import { has, listOf, maybe, orNull, quantity, type Shape, text, time } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import { makeFolder, namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import { moveTree } from "../disk/move.ts";
@@ -27,6 +28,16 @@ export interface Manifest {
   at: string;
   task_fact: TaskFact;
 }
+
+const MANIFEST: Shape = {
+  agent: orNull(isAgentId),
+  agents: listOf(isAgentId),
+  task: isTaskId,
+  why: text,
+  bytes: quantity,
+  at: time,
+  task_fact: maybe(orNull(has({}))),
+};
 
 export interface TrashItem {
   /** The folder's name. */
@@ -51,7 +62,7 @@ export function listTrash({ layout }: Context): TrashItem[] {
     const [, year, month, day, hour, minute, second, ms, of = ""] = NAME.exec(id) ?? [];
     if (!isAgentId(of) && !isTaskId(of)) return [];
     const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
-    const manifest = readJson<Manifest>(join(layout.trash, id, "manifest.json")).value;
+    const manifest = readJson<Manifest>(join(layout.trash, id, "manifest.json"), { shape: MANIFEST }).value;
     return [{ id, of, at, manifest }];
   });
   return found.sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,6 +1,6 @@
 /** A part of a log to be searched, and its log opened for it: by then the log may have been moved on, and its name taken by another. */
 import { MidwatchError } from "../core/errors.ts";
-import { type SecretFinder, type SecretPrints, secretFinder } from "../core/secret-values.ts";
+import { SECRET_PRINTS, type SecretFinder, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import { readJson } from "../disk/replace.ts";
 import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
@@ -38,7 +38,7 @@ export function secretsOf({ secrets }: Piece): () => SecretFinder | undefined {
   let known = secrets === undefined;
   return () => {
     if (known) return finder;
-    const prints = readJson<SecretPrints>(secrets as string).value;
+    const prints = readJson<SecretPrints>(secrets as string, { shape: SECRET_PRINTS }).value;
     if (prints === undefined) throw takenAway("what tells its secrets"); // No line is shown then.
     finder = secretFinder(prints);
     known = true;

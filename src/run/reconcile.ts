@@ -15,13 +15,13 @@ import { type Facts, isElsewhere, isHere, livingAdopter, readFacts } from "../fa
 import type { KnownFacts } from "../facts/known-facts.ts";
 import { hasEnded, type Observed } from "../facts/observe.ts";
 import { agentRow, runRow, stat } from "../facts/record.ts";
-import { isLaunchOverdue } from "../facts/state.ts";
+import { isDamaged, isLaunchOverdue } from "../facts/state.ts";
 import { trackedFiles } from "../facts/tracked.ts";
 import { writeView } from "../facts/view.ts";
 import { witnessed } from "../facts/witness.ts";
 import { type CleanupOptions, cleanUp } from "../files/cleanup.ts";
 import { hasKeeper } from "../process/identity.ts";
-import { scanMembers, startKeeper } from "../process/keeper.ts";
+import { type Order, scanMembers, startKeeper } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
@@ -181,7 +181,8 @@ export async function adopt(
   const name = `${intent.agent}.${intent.run}`;
   // What it may hand on its first keeper knew; its intent it may have changed since.
   const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
-  await startKeeper("adopt", name, nonce, commonOrders(layout, intent), env, rights);
+  const again: Order[] = isDamaged(facts.damaged, "done.json") ? [["done", "damaged"]] : [];
+  await startKeeper("adopt", name, nonce, [...commonOrders(layout, intent), ...again], env, rights);
 }
 
 function settle(

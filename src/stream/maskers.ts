@@ -1,7 +1,7 @@
 /** What hides secrets in the text of each run: made once from the fingerprints that the run's folder holds. */
 import type { AgentId } from "../core/ids.ts";
 import { type Masker, masker } from "../core/mask.ts";
-import { type SecretPrints, secretFinder } from "../core/secret-values.ts";
+import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { ListRecord } from "../core/types.ts";
 import { readJson } from "../disk/replace.ts";
 import { type LogRecord, toRecord } from "../log/record.ts";
@@ -26,7 +26,9 @@ export class Maskers {
     const known = this.#made.get(key);
     if (known !== undefined) return known;
     const task = withReader(this.#context, (registry) => registry.get(agent))?.agent.task;
-    const prints = task && readJson<SecretPrints>(this.#context.layout.run(task, agent, run).secrets).value;
+    const prints =
+      task &&
+      readJson<SecretPrints>(this.#context.layout.run(task, agent, run).secrets, { shape: SECRET_PRINTS }).value;
     const made = masker(prints ? secretFinder(prints) : undefined);
     this.#made.set(key, made);
     return made;

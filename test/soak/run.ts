@@ -8,6 +8,7 @@ import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
+import { factFuzz } from "./fact-fuzz.ts";
 import { fileKills } from "./file-kills.ts";
 import { fleetChaos } from "./fleet-chaos.ts";
 import { httpFollowers } from "./http-followers.ts";
@@ -52,6 +53,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
   pathAttacks: [pathAttacks, 10_000],
+  factFuzz: [factFuzz, 5000],
   pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
