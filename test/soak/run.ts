@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
+import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
@@ -54,6 +55,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   realClis: [realClis, 3],
   pathAttacks: [pathAttacks, 10_000],
   factFuzz: [factFuzz, 5000],
+  adversary: [adversary, 100],
   pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
