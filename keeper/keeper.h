@@ -42,6 +42,7 @@ bool same_file(const char *path, int fd);
 int lease_state(const char *path); /* 0 no writer, 1 a writer, -1 unknown */
 
 /* ---- proc.c and platform_*.c: who a process is ---- */
+#define KEEPER_NAME "midwatch-keeper"
 typedef struct { pid_t pid, parent; uint64_t start; char state; int threads; char name[16]; uid_t uid; } Proc;
 bool proc_read(pid_t pid, Proc *out); /* uid is not filled in; state Z or X means dead */
 bool proc_is(pid_t pid, uint64_t start); /* alive, and still the same process */
@@ -186,7 +187,7 @@ struct Run {
   const char *name, *nonce;
   const char *dir, *root, *cwd, *stdin_path, *first_line, *events;
   List args, env, removes, keeps;
-  bool no_cgroup, sync_none, sync_always, stop_on_disk;
+  bool no_cgroup, sync_none, sync_always, stop_on_disk, done_damaged;
   int64_t grace_ms, output_limit, wall_limit, idle_limit, disk_floor;
 
   int dir_fd, *kept;

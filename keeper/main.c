@@ -31,7 +31,7 @@ static bool take_order(Run *run, const char *order) {
   const struct { const char *key; int64_t *to; } numbers[] = {
     {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};
   const struct { const char *order; bool *to; } flags[] = {
-    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
+    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk}, {"done=damaged", &run->done_damaged},
     {"limit_policy=interrupt", &run->interrupt_on_limit}, {"limit_policy=notify", &run->notify_on_limit}};
 #define EACH(table) for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 #define IS(k) (strlen(k) == n && strncmp(order, k, n) == 0)

@@ -100,7 +100,7 @@ static void visit_all(Look *look) {
     if (proc_predates(&p, run->since)) continue;
     Member *e = find(m, pid, p.start);
     if (e && e->round == m->round) continue;
-    bool fresh = !e || strcmp(e->proc.name, p.name) != 0 || strcmp(p.name, "midwatch-keeper") == 0;
+    bool fresh = !e || strcmp(e->proc.name, p.name) != 0 || strcmp(p.name, KEEPER_NAME) == 0;
     if (!e) e = insert(m, &p);
     if (fresh && !e->spared) { /* it may have been seen between its fork and its exec, or before it had a claim */
       e->run = other_run(look, &p);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* ---- the keeper itself ---- */
-void platform_begin(void) { prctl(PR_SET_NAME, "midwatch-keeper"); }
+void platform_begin(void) { prctl(PR_SET_NAME, KEEPER_NAME); }
 void platform_own_orphans(void) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 long max_rss_kb(const struct rusage *use) { return use->ru_maxrss; }
 bool fill_random(void *bytes, size_t n) { return getrandom(bytes, n, 0) == (ssize_t)n; }

@@ -89,7 +89,7 @@ bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce) {
 }
 
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
-  if (!root || strcmp(p->name, "midwatch-keeper") != 0) return NULL;
+  if (!root || strcmp(p->name, KEEPER_NAME) != 0) return NULL;
   char text[4096];
   ssize_t n = proc_arguments(p->pid, text);
   const char *part[4] = {0}; /* program, verb, run, nonce */

@@ -68,7 +68,12 @@ static void list_removed(Text *t, const char *path, int64_t bytes) {
 
 /* The keeper before us was killed, but a thread of it is still in a sync. It does nothing any more; its locks go with it. */
 static bool former_is_dying(const Run *run) {
-  return proc_is(run->former[0].pid, run->former[0].start) || proc_is(run->former[1].pid, run->former[1].start);
+  bool yes = false;
+  for (int i = 0; i < 2 && !yes; i++) {
+    Proc p; /* by its name too: the number may be a stranger's, and its arguments go with its first thread */
+    yes = proc_is(run->former[i].pid, run->former[i].start) && proc_read(run->former[i].pid, &p) && strcmp(p.name, KEEPER_NAME) == 0;
+  }
+  return yes;
 }
 
 /* False when the index is, and stays, another run's. */
@@ -261,9 +266,9 @@ static void loop(Run *run, int signals) {
 }
 
 /* ---- beginning ---- */
-static bool is_over(Run *run) { /* done.json that somebody cut is none: it is made again */
-  int fd = openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return errno != ENOENT;
+static bool is_over(Run *run) { /* done.json that somebody cut or changed is none: it is made again */
+  int fd = run->done_damaged ? -1 : openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return !run->done_damaged && errno != ENOENT;
   struct stat st;
   char last = 0;
   bool yes = fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last == '\n';
@@ -290,7 +295,7 @@ static bool is_said_over(Run *run) {
   return yes;
 }
 
-static bool has_members(Run *run) {
+static bool has_members(Run *run) { /* who carries its mark, whatever the facts say */
   Text doubts = {0};
   run_identify(run);
   members_collect(run, true);
@@ -416,7 +421,7 @@ static bool is_own_folder(const char *path) {
 }
 
 static bool take_over(Run *run) {
-  if (!run_identify(run)) { errno = EXDEV; return false; }
+  if (!run_identify(run) && !has_members(run)) { errno = EXDEV; return false; }
   run->tmpdir_made = is_own_folder(run->tmpdir);
   bool lives = proc_is(run->main.pid, run->main.start); /* then nobody has seen its end: an exit.json is another's, and goes */
   run->main_ended = run->main_ended || (!lives && faccessat(run->dir_fd, "exit.json", F_OK, 0) == 0);

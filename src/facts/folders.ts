@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import { throwIfExhausted } from "../core/errors.ts";
 import { type AgentId, isAgentId, isTaskId, type TaskId } from "../core/ids.ts";
 import type { TaskFact } from "../core/intent.ts";
+import { is, name, type Shape, text, time, whole } from "../core/shape/shape.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { Verdict } from "../core/types.ts";
@@ -26,6 +27,12 @@ import { numbersIn } from "./run-numbers.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 
+const TASK: Shape = { description: text, created_at: time };
+const SUMMARY: Shape = {
+  run: whole,
+  id: name,
+  on_track_status: is("on_track", "drifting", "off_track", "blocked", "unknown"),
+};
 /** The time of an agent whose intent cannot be read. */
 const NEVER = iso(0);
 
@@ -54,7 +61,7 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
   for (const task of names(layout.root)
     .filter(isTaskId)
     .filter((id) => only === undefined || id === only)) {
-    const fact = readJson<TaskFact>(layout.task(task).fact).value;
+    const fact = readJson<TaskFact>(layout.task(task).fact, { shape: TASK }).value;
     if (fact)
       tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact, task } });
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
@@ -88,8 +95,8 @@ function unknownAgent(task: TaskId, id: AgentId): AgentRow {
 
 /** What the watch said last; what is not whole is made again from the log. */
 function storedSummary(layout: Layout, task: TaskId, agent: AgentId): SummaryRow | undefined {
-  const data = readJson<AgentSummary>(layout.agent(task, agent).latestSummary).value;
-  if (data?.instance_id !== agent || !Number.isSafeInteger(data.run) || typeof data.id !== "string") return undefined;
+  const data = readJson<AgentSummary>(layout.agent(task, agent).latestSummary, { shape: SUMMARY }).value;
+  if (data?.instance_id !== agent) return undefined;
   const { run, id, final } = data;
   return { agent, run, id, told: id, final: final === true ? 1 : 0, data: data as unknown as Record<string, unknown> };
 }

@@ -62,13 +62,14 @@ export async function witnessed(
     members = await look();
   }
   const { done } = facts;
-  if (done?.verified === false) return { facts, members: members && [...members, ...stillLeft(done, members)] };
-  return { facts: members?.length ? refuted(facts) : facts, members };
+  const isTold = ({ why }: Scanned): boolean => why !== undefined && done?.verified === false;
+  if (!members?.every(isTold)) return { facts: members ? refuted(facts) : facts, members };
+  return { facts, members: [...members, ...stillLeft(done, members)] };
 }
 
 /** Whom its keeper was in doubt about, as far as they live: of some only the keeper could know. */
-function stillLeft({ left }: DoneFact, members: readonly Scanned[]): Scanned[] {
-  return left.flatMap(({ pid, start_ticks, ...one }) => {
+function stillLeft(done: DoneFact | undefined, members: readonly Scanned[]): Scanned[] {
+  return (done?.left ?? []).flatMap(({ pid, start_ticks, ...one }) => {
     const now = members.some((known) => known.pid === pid) ? undefined : readProcess(pid)?.start_ticks;
     return now !== undefined && now === (start_ticks ?? now) ? [{ pid, start_ticks: now, ...one }] : [];
   });

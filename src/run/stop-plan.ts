@@ -94,8 +94,7 @@ export function endingOf(
 ): { verified: boolean; retires: boolean; forgets: boolean } {
   const neverStarted = phaseNow(facts) === "launch_failed";
   // Its keeper was in doubt about somebody; now nobody is left to be in doubt about.
-  const proven = facts.done?.verified || (facts.done !== undefined && members?.length === 0);
-  const verified = members !== null && (proven || neverStarted);
+  const verified = members?.length === 0 && (facts.done !== undefined || neverStarted);
   // Given up before it had an intent: the folders know no such run, and so the registry must not either.
   return { verified, retires: purge && verified, forgets: neverStarted && !facts.intent };
 }

@@ -5,10 +5,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
+import { factFuzz } from "./fact-fuzz.ts";
 import { fileKills } from "./file-kills.ts";
 import { fleetChaos } from "./fleet-chaos.ts";
 import { httpFollowers } from "./http-followers.ts";
@@ -54,6 +56,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
   pathAttacks: [pathAttacks, 10_000],
+  factFuzz: [factFuzz, 5000],
+  adversary: [adversary, 100],
   pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
