@@ -77,14 +77,10 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   const paths = layout.run(task, agent, run);
   let answer: KeeperAnswer;
   try {
-    answer = await startKeeper(
-      "run",
-      `${agent}.${run}`,
-      nonce,
-      runOrders(layout, plan, plan.firstLine),
-      context.env,
-      rightsOf(plan.intent),
-    );
+    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(layout, plan, plan.firstLine), context.env, {
+      root: layout.root,
+      ...rightsOf(plan.intent),
+    });
   } catch (error) {
     // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
     try {

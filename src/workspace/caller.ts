@@ -6,10 +6,12 @@
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, isAgentId, quote } from "../core/ids.ts";
+import { parseJson } from "../core/json.ts";
 import type { ClaimFact } from "../core/types.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
 import { keepersAbove } from "../process/identity.ts";
+import { RIGHTS } from "../process/keeper.ts";
 import { type Context, withReader } from "./context.ts";
 
 /** Undefined is a person. */
@@ -19,18 +21,36 @@ export function callingAgent(context: Context): AgentId | undefined {
   return agentAbove(context) ?? (value ? agentByCapability(context, agent, value) : undefined);
 }
 
-/** The innermost keeper above us that has a claim in this workspace: an argument list alone could be anybody's. */
+/**
+ * The innermost keeper above us that has a claim in this workspace: an argument list alone could be anybody's. When there is a keeper of
+ * this workspace and no claim tells so, somebody changed the claim, who may well be the agent: it is no person for that.
+ */
 function agentAbove(context: Context): AgentId | undefined {
-  for (const { pid, start_ticks, name, nonce } of keepersAbove()) {
+  let unknown: string | undefined;
+  for (const { pid, start_ticks, name, nonce, variable } of keepersAbove()) {
     const mark = parseActiveMark(name);
-    const listed = mark && withReader(context, (registry) => registry.get(mark.agent));
-    if (!mark || !listed) continue;
+    if (!mark) continue;
+    const listed = withReader(context, (registry) => registry.get(mark.agent));
+    if (listed || keepsIn(context, variable(RIGHTS))) unknown ??= mark.agent;
+    if (!listed) continue;
     const paths = context.layout.run(listed.agent.task, mark.agent, mark.run);
     const claims = [paths.claim, paths.adopt].map((path) => readJson<ClaimFact>(path).value);
     if (claims.some((claim) => claim?.pid === pid && claim.start_ticks === start_ticks && claim.nonce === nonce))
       return mark.agent;
   }
-  return undefined;
+  if (unknown === undefined) return undefined;
+  throw new MidwatchError(
+    "REFUSED_RIGHT",
+    `This is below a keeper of ${quote(unknown)}, whose claim is gone or changed.`,
+    {
+      hint: "What cannot be told to be a person is none: ask from a terminal of your own.",
+    },
+  );
+}
+
+function keepsIn({ layout }: Context, rights: string | undefined): boolean {
+  const { root } = (rights === undefined ? {} : (parseJson(rights) ?? {})) as { root?: unknown };
+  return root === layout.root;
 }
 
 /** The agent, if this is the capability that its newest run was given. */

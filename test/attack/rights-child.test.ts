@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { serve } from "../../src/doors/http/serve.ts";
@@ -115,6 +115,35 @@ it("an agent that edits its own intent, its permission, driver and folder in it,
     expect([forged, code, stderr]).toEqual([forged, 4, expect.stringContaining("Its own permission is edit")]);
     writeFileSync(file, before);
   }
+});
+
+it("an agent that makes its claim, its capability or its whole record unknown is no person", async () => {
+  const at = lab();
+  const puppet = await new Puppets(at).start({ permission: "plan" });
+  const shell = join(at.folder, "shell");
+  const nobody = async (what: string): Promise<void> => {
+    at.workspace.rebuild(); // The registry believes it now.
+    const ran = await puppet.midwatch("run", "--", "touch", shell);
+    expect([what, ran.code, ran.stderr]).toEqual([what, 4, expect.stringContaining("REFUSED_RIGHT")]);
+    const task = await puppet.midwatch("task", "mine");
+    expect([what, task.code]).toEqual([what, 4]);
+    const { data } = await puppet.tool("deploy_headless_agent", { driver: "command", command: ["touch", shell] });
+    expect([what, data["code"]]).toEqual([what, "REFUSED_RIGHT"]);
+  };
+  const at1 = (name: string): string => join(at.runDir(puppet.record), name);
+  const intent = readFileSync(at1("intent.json"), "utf8");
+  writeFileSync(at1("intent.json"), JSON.stringify({ ...JSON.parse(intent), capability: "0".repeat(64) }));
+  const claim = readFileSync(at1("claim"), "utf8");
+  writeFileSync(at1("claim"), JSON.stringify({ ...JSON.parse(claim), pid: 1 }));
+  await nobody("claim and capability");
+  writeFileSync(at1("claim"), "");
+  await nobody("no claim");
+  writeFileSync(at1("intent.json"), "{}");
+  await nobody("no record");
+  writeFileSync(at1("intent.json"), intent);
+  writeFileSync(at1("claim"), claim);
+  at.workspace.rebuild();
+  expect(readdirSync(at.folder)).not.toContain("shell");
 });
 
 it("a process that calls itself the agent's keeper, with every right in its environment, is not believed", async () => {
