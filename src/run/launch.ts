@@ -22,7 +22,7 @@ import { recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
 import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
-import { rightsOf } from "./rights-plan.ts";
+import { carriedBy } from "./rights-plan.ts";
 
 export interface Launched {
   row: RunRow;
@@ -77,10 +77,14 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   const paths = layout.run(task, agent, run);
   let answer: KeeperAnswer;
   try {
-    answer = await startKeeper("run", `${agent}.${run}`, nonce, runOrders(layout, plan, plan.firstLine), context.env, {
-      root: layout.root,
-      ...rightsOf(plan.intent),
-    });
+    answer = await startKeeper(
+      "run",
+      `${agent}.${run}`,
+      nonce,
+      runOrders(layout, plan, plan.firstLine),
+      context.env,
+      carriedBy(layout.root, plan.intent),
+    );
   } catch (error) {
     // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
     try {

@@ -43,7 +43,7 @@ import {
   unbornStep,
 } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
-import { leastPermission, rightsOf } from "./rights-plan.ts";
+import { carriedBy, leastPermission } from "./rights-plan.ts";
 
 export interface ReconcileOptions {
   /** Monotonic. */
@@ -177,7 +177,7 @@ export async function adopt({ layout, env }: Context, facts: Facts, nonce: strin
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
   const name = `${intent.agent}.${intent.run}`;
   // What it may hand on its first keeper knew; its intent it may have changed since.
-  const rights = { root: layout.root, ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
+  const rights = { ...carriedBy(layout.root, intent), permission: leastPermission(["ask", intent.permission]) };
   await startKeeper("adopt", name, nonce, commonOrders(layout, intent), env, rights);
 }
 

@@ -10,7 +10,7 @@ import { parseJson } from "../core/json.ts";
 import type { ClaimFact } from "../core/types.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
-import { keepersAbove } from "../process/identity.ts";
+import { keepersAbove, keeperVariables } from "../process/identity.ts";
 import { RIGHTS } from "../process/keeper.ts";
 import { type Context, withReader } from "./context.ts";
 
@@ -31,7 +31,7 @@ function agentAbove(context: Context): AgentId | undefined {
     const mark = parseActiveMark(name);
     if (!mark) continue;
     const listed = withReader(context, (registry) => registry.get(mark.agent));
-    if (listed || keepsIn(context, variable(RIGHTS))) unknown ??= mark.agent;
+    if (listed || keptIn(variable(RIGHTS)).root === context.layout.root) unknown ??= mark.agent;
     if (!listed) continue;
     const paths = context.layout.run(listed.agent.task, mark.agent, mark.run);
     const claims = [paths.claim, paths.adopt].map((path) => readJson<ClaimFact>(path).value);
@@ -48,15 +48,30 @@ function agentAbove(context: Context): AgentId | undefined {
   );
 }
 
-function keepsIn({ layout }: Context, rights: string | undefined): boolean {
-  const { root } = (rights === undefined ? {} : (parseJson(rights) ?? {})) as { root?: unknown };
-  return root === layout.root;
+/** What a keeper knows of its agent since it was started: the kernel keeps it, and no edit of a fact, nor a registry made of edited ones, changes it. */
+interface Kept {
+  root?: string;
+  parent?: AgentId | null;
+  capability?: string | null;
+}
+
+/** Nothing of a keeper of an older release, of one that is gone, and elsewhere than on Linux. */
+function keptIn(rights: string | undefined): Kept {
+  return (rights === undefined ? {} : (parseJson(rights) ?? {})) as Kept;
+}
+
+/** What is registered of an agent, as far as its keeper does not know better. */
+function knownOf(context: Context, agent: AgentId): Required<Omit<Kept, "root">> | undefined {
+  const listed = withReader(context, (registry) => registry.get(agent));
+  if (listed === undefined) return undefined;
+  const { parent, capability } = listed.agent;
+  return { parent, capability, ...keptIn(keeperVariables(`${agent}.${listed.run.run}`, RIGHTS)[0]) };
 }
 
 /** The agent, if this is the capability that its newest run was given. */
 export function agentByCapability(context: Context, agent: unknown, value: string): AgentId | undefined {
   if (!isAgentId(agent)) return undefined;
-  const known = withReader(context, (registry) => registry.get(agent))?.agent.capability;
+  const known = knownOf(context, agent)?.capability;
   // Hashes are compared: how long that takes tells nothing about the value.
   return known === capabilityHash(value) ? agent : undefined;
 }
@@ -96,7 +111,7 @@ export function isBelow(context: Context, target: AgentId, above: AgentId): bool
   const seen = new Set<AgentId>();
   for (let at: AgentId | null = target; at !== null && !seen.has(at); ) {
     seen.add(at);
-    const parent: AgentId | null = withReader(context, (registry) => registry.get(at as AgentId))?.agent.parent ?? null;
+    const parent: AgentId | null = knownOf(context, at)?.parent ?? null;
     if (parent === above) return true;
     at = parent;
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -6,6 +7,7 @@ import type { Workspace } from "../../src/fleet/workspace.ts";
 import { lab } from "../support/lab.ts";
 import { ask, bearer } from "../support/net/http.ts";
 import { type Puppet, Puppets } from "../support/puppet.ts";
+import { CLI } from "../support/workspace.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -146,6 +148,30 @@ it("an agent that makes its claim, its capability or its whole record unknown is
   expect(readdirSync(at.folder)).not.toContain("shell");
 });
 
+it("an agent that edits another's record to be its parent, or to know its capability, has no power over it", async () => {
+  const at = lab();
+  const puppets = new Puppets(at);
+  const puppet = await puppets.start({ permission: "edit" });
+  const other = await at.run("sleep", "60");
+  const file = join(at.runDir(other), "intent.json");
+  const capability = "1".repeat(32);
+  const hash = createHash("sha256").update(capability).digest("hex");
+  writeFileSync(file, JSON.stringify({ ...at.intent(other), parent: puppet.agent, capability: hash }));
+  at.workspace.rebuild(); // The registry believes it now.
+  expect((await puppet.midwatch("stop", other.agent)).code).toBe(4);
+  expect((await puppet.midwatch("run", "--parent", other.agent, "--driver", "claude", "x")).code).toBe(4);
+  const posing = await puppet.sh(
+    `MIDWATCH_AGENT=${other.agent} MIDWATCH_CAPABILITY=${capability} '${process.execPath}' '${CLI}' run -- true`,
+  );
+  expect([posing.code, posing.stderr]).toEqual([4, expect.stringContaining(puppet.agent)]);
+  const served = await serve(puppets.workspace, { host: "127.0.0.1", port: 0, allowRemote: false, tell: () => {} });
+  onTestFinished(() => served.close());
+  const headers = bearer(`${other.agent}:${capability}`);
+  const body = JSON.stringify({ command: ["true"] });
+  expect((await ask(served.url, "/api/run", { method: "POST", headers, body })).status).toBe(401);
+  expect((await at.workspace.runs.show(other.agent)).phase).toBe("running");
+});
+
 it("a process that calls itself the agent's keeper, with every right in its environment, is not believed", async () => {
   const at = lab();
   const puppet = await new Puppets(at).start({ permission: "edit" });
@@ -166,7 +192,6 @@ it("an agent whose record names no keeper, made up with a capability of one's ow
   const ended = await at.run("true");
   await at.workspace.runs.wait([ended.agent]);
   const [, capability = ""] = puppet.bearer.split(":");
-  const { createHash } = await import("node:crypto");
   const hash = createHash("sha256").update(capability).digest("hex");
   at.setFact(ended, "intent.json", { ...at.intent(ended), capability: hash });
   at.workspace.rebuild();
