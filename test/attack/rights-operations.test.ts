@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { fieldsOf } from "../../src/doors/flags.ts";
@@ -64,6 +64,14 @@ const INPUT: Record<string, { body: object; words: string[] }> = {
 
 it("every operation has its line in the table of rights, and nothing else has", () =>
   expect(Object.keys(RIGHTS)).toEqual(operations.map(({ name }) => name)));
+
+it("docs/rights.md says the same as the table", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/rights.md"), "utf8");
+  const told = [...page.matchAll(/^\| (\w+) \| [^|]+ \| (`[^|]+`) \|$/gm)].flatMap(([, right, names = ""]) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, right]),
+  );
+  expect(Object.fromEntries(told)).toEqual(RIGHTS);
+});
 
 it("what takes a path, a route or an address of the caller's is a person's", () => {
   const takes = operations.filter((operation) =>
