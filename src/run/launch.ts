@@ -56,7 +56,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
     const text = `${JSON.stringify(plan.intent)}\n`;
-    if (plan.intent.queued) recordLater(context.trust.state, text, `${agent}.${run} is queued`);
+    if (plan.intent.queued) recordLater(context.trust.state, paths.intent, text, `${agent}.${run} is queued`);
     replaceInside(layout.root, paths.intent, text);
     step("intent");
   } catch (error) {
