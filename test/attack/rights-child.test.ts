@@ -104,6 +104,16 @@ describe.each(Object.entries(DOORS))("through %s", (name, open) => {
   );
 });
 
+it("a model or session whose name is a flag of the CLI is refused, for everybody", async () => {
+  const at = lab();
+  const puppets = new Puppets(at);
+  const puppet = await puppets.start({ permission: "plan" });
+  const { data } = await puppet.tool("deploy_headless_agent", { driver: "claude", prompt: "x", model: "--yolo" });
+  expect(data["code"]).toBe("USAGE");
+  expect((await at.cli("run", "--driver", "claude", "--model=--dangerously-skip-permissions", "x")).code).toBe(2);
+  expect(await at.workspace.runs.list({ all: true })).toHaveLength(1);
+});
+
 it("an agent that edits its own intent, its permission, driver and folder in it, has no more than before", async () => {
   const at = lab();
   const puppet = await new Puppets(at).start({ permission: "edit" });
