@@ -8,6 +8,7 @@ import { RIGHTS } from "../../src/operations/rights.ts";
 import { lab } from "../support/lab.ts";
 import { ask, bearer, tokenOf } from "../support/net/http.ts";
 import { Puppets } from "../support/puppet.ts";
+import { CLI } from "../support/workspace.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -100,6 +101,15 @@ it("an agent asks for all that is not its own, through each door: refused, also 
     }
     expect((await at.workspace.runs.show(other.agent)).phase).toBe("running");
   }
+});
+
+it("an agent does not have the registry made anew from facts that it may have changed", async () => {
+  const at = lab();
+  const { agent } = await at.run("sleep", "60");
+  expect(() => at.workspace.as({ agent }).rebuild()).toThrow("may not make the registry anew");
+  const told = await at.sh(`'${process.execPath}' '${CLI}' doctor --rebuild`);
+  await at.workspace.runs.wait([told.agent]);
+  expect((await at.raw(told.agent)).toString()).toContain("may not make the registry anew");
 });
 
 it("a person still may, over HTTP and on the command line", async () => {
