@@ -101,6 +101,8 @@ interface AgentPaths {
   runs: string;
   /** What its worktree was made from. */
   worktree: string;
+  /** It is there while a person wants the agent to stay. */
+  pinned: string;
 }
 
 export interface RunPaths {
@@ -230,6 +232,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     secondOpinion: `${dir}/summaries/${agent}/second_opinion.json`,
     runs: `${dir}/runs/${agent}`,
     worktree: `${dir}/runs/${agent}/worktree.json`,
+    pinned: `${dir}/runs/${agent}/pinned.json`,
   };
 }
 

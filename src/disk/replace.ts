@@ -18,7 +18,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { throwIfExhausted } from "../core/errors.ts";
-import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
+import { FACT_DEPTH, parseWithin } from "../core/json.ts";
+import { faultOf, type Shape } from "../core/shape/shape.ts";
 import { attempt, diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -71,14 +72,18 @@ export function createExclusive(path: string, data: string | Uint8Array): boolea
 
 export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; reason: string | undefined };
 
-/** How much of a JSON file is taken. */
+/** How much of a JSON file is taken, and what it has to look like. */
 export interface JsonBounds {
   bytes?: number;
   depth?: number;
+  shape?: Shape;
 }
 
 /** A JSON file of ours, no link: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
-export function readJson<T>(path: string, { bytes = READ_MAX, depth = FACT_DEPTH }: JsonBounds = {}): JsonRead<T> {
+export function readJson<T>(
+  path: string,
+  { bytes = READ_MAX, depth = FACT_DEPTH, shape }: JsonBounds = {},
+): JsonRead<T> {
   let text: string;
   try {
     text = readPlain(path, bytes, constants.O_NOFOLLOW);
@@ -88,7 +93,10 @@ export function readJson<T>(path: string, { bytes = READ_MAX, depth = FACT_DEPTH
     return { value: undefined, reason: missing ? undefined : `${path}: ${messageOf(error)}` };
   }
   try {
-    return { value: parseJson(text, depth) as T, reason: undefined };
+    const value = parseWithin(text, depth);
+    const fault = shape && faultOf(shape, value);
+    if (fault !== undefined) return { value: undefined, reason: `${path}: ${fault}` };
+    return { value: value as T, reason: undefined };
   } catch (error) {
     return { value: undefined, reason: `${path}: ${messageOf(error)}` };
   }

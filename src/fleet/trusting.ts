@@ -12,6 +12,7 @@ import { setOnlyRead } from "../disk/guard/only-read.ts";
 import { StateFolder } from "../disk/guard/state-folder.ts";
 import { readText } from "../disk/replace.ts";
 import { locate } from "../facts/locate.ts";
+import { recordWaiting } from "../messages/kept-messages.ts";
 import { keepersAbove } from "../process/identity.ts";
 import { list } from "../run/list.ts";
 import { type ConfigTrust, modulesOf, readConfig, trustConfig } from "../trust/config-trust.ts";
@@ -84,6 +85,7 @@ export class Trusting extends HoldsContext {
       if (text !== undefined)
         recordLater(trust.state, intent, text, `${agent} was queued when its workspace was taken over`);
     }
+    recordWaiting(this.context);
     setOnlyRead(layout.root, false);
     takeOver(layout, trust.state);
   }

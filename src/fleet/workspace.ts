@@ -27,6 +27,7 @@ import { Verdicts } from "./verdicts.ts";
 export type { AgentSummary } from "../core/summary.ts";
 export type { Activity } from "../drivers/index.ts";
 export type { Archived } from "../files/archive.ts";
+export type { PinRecord } from "../files/pin.ts";
 export type { PruneOptions, PruneRecord } from "../files/prune.ts";
 export type { Stored } from "../journal/engine.ts";
 export type { JournalEvent } from "../journal/event.ts";

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
 import { quote, uuidv7 } from "../core/ids.ts";
-import { type Fields, isFields } from "../core/json.ts";
+import { assertFlat, type Fields, isFields, LINE_DEPTH, parseWithin } from "../core/json.ts";
 import { maskText, maskValue } from "../core/mask.ts";
 import { iso, parseRfc3339 } from "../core/time.ts";
 
@@ -67,6 +67,7 @@ export function checkInput(input: EventInput, byAgent = false): EventInput {
       hint: `Use another type, such as question, answer, followup or note${byAgent ? "; `midwatch progress` and `midwatch finding` report" : ""}.`,
     });
   }
+  assertFlat(input.data);
   const bytes = Buffer.byteLength(content) + (input.data === undefined ? 0 : JSON.stringify(input.data).length);
   if (bytes > CONTENT_MAX) {
     throw new MidwatchError(
@@ -92,7 +93,7 @@ export type LineRead = { event: JournalEvent; reason: undefined } | { event: und
 export function readEvent(line: Uint8Array, seq: number): LineRead {
   let value: unknown;
   try {
-    value = JSON.parse(utf8.decode(line));
+    value = parseWithin(utf8.decode(line), LINE_DEPTH);
   } catch (error) {
     return bad(error instanceof SyntaxError ? "not JSON" : "not UTF-8");
   }

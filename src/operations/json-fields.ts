@@ -204,6 +204,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     bytes: "",
     errors: "",
   } satisfies Fields<Answer<"files", "prune">>,
+  pin: { agent: "", pinned: "no prune takes it" } satisfies Fields<Answer<"files", "pin">>,
   "alert test": { route: "", delivered: "", took_ms: "", error: "" } satisfies Fields<Answer<"alerts", "test">>,
   "alert status": {
     route: "",

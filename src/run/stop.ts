@@ -18,7 +18,8 @@ import { tell } from "../facts/tell-keeper.ts";
 import { writeView } from "../facts/view.ts";
 import { type Seen, witnessed } from "../facts/witness.ts";
 import { cleanUp } from "../files/cleanup.ts";
-import { readProcess } from "../process/identity.ts";
+import { hasKeeper, readProcess } from "../process/identity.ts";
+import { scanMembers } from "../process/keeper.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
@@ -208,16 +209,17 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
     const { facts } = await look(context, found);
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
+    const elsewhere = keeper === undefined && isElsewhere(facts) && !isOrphanHere(context, found);
     const seen = {
       nowMs: performance.now(),
-      elsewhere: isElsewhere(facts),
+      elsewhere,
       keeper: keeper?.pid,
       isStanding: () => keeper !== undefined && ["T", "t"].includes(readProcess(keeper.pid)?.state ?? ""),
     };
     const { step, over, problem } = nextStep(facts, seen, urged);
     if (over) return problem;
     if (step === "adopt") {
-      await adopt(context, facts, listed.run.nonce);
+      await adopt(context, facts, listed.run.nonce, elsewhere);
       urged.adoptedMs.push(performance.now());
     } else if (keeper && step === "ask") {
       if (tell(keeper, "SIGTERM")) urged.asked = keeper.pid;
@@ -236,6 +238,12 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
     // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
+}
+
+/** Its facts say that it lives in another pid namespace. They are wrong if it can be seen here, and has no keeper, under any number. */
+function isOrphanHere({ layout }: Context, { paths, listed: { agent, run } }: Located): boolean {
+  if (hasKeeper(`${agent.id}.${run.run}`)) return false;
+  return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0] ?? []).length > 0;
 }
 
 interface Done {

@@ -32,11 +32,11 @@ it("what has been gone for a month goes, and what came back in between stays", (
   expect(state.read("workspaces", name(2))).toMatchObject({ v: 1, id: "x", path: back });
 });
 
-it("what was to be done later goes a day after it is not there any more as it was recorded", () => {
+it("what was to be done later goes when the file that held it is gone for a day", () => {
   const { place, state } = stage();
   const path = join(place, "intent.json");
   recordLater(state, path, "queued", "x is queued");
-  recordLater(state, path, "started", "x has its turn");
+  recordLater(state, join(place, "none"), "pruned", "a message to y");
   writeFileSync(path, "queued");
   const now = Date.now();
   expect(sweep(state, 100, now)).toBe(0);

@@ -1,12 +1,10 @@
 /**
  * Records in the state folder that are of no use any more: of a workspace or configuration that has been gone for a month, seen twice at
- * least (a disk that is not mounted comes back), and of what was to be carried out later and is not there any more as it was recorded.
+ * least (a disk that is not mounted comes back), and of what was to be carried out later by a run whose files are gone.
  */
 import { existsSync } from "node:fs";
 import { iso } from "../core/time.ts";
 import type { StateFolder } from "../disk/guard/state-folder.ts";
-import { readText } from "../disk/replace.ts";
-import { sha256Of } from "./config-trust.ts";
 
 /** As far as it matters here. */
 interface AnyRecord {
@@ -28,7 +26,7 @@ export function sweep(state: StateFolder, most: number = Number.POSITIVE_INFINIT
     for (const name of [...names.slice(first), ...names.slice(0, first)].slice(0, most)) {
       const record = state.read<AnyRecord>(kind, name);
       if (record === undefined) continue;
-      const found = kind === "later" ? later(record, name, nowMs) : placed(record, nowMs);
+      const found = kind === "later" ? later(record, nowMs) : placed(record, nowMs);
       if (found === "stale") {
         state.remove(kind, name);
         removed++;
@@ -47,8 +45,8 @@ function placed(record: AnyRecord, nowMs: number): AnyRecord | "stale" | "kept" 
 }
 
 /** It is recorded before its file is written: a young one may still come. */
-function later({ path, at = "" }: AnyRecord, name: string, nowMs: number): "stale" | "kept" {
+function later({ path, at = "" }: AnyRecord, nowMs: number): "stale" | "kept" {
   const ageMs = nowMs - Date.parse(at);
   if (path === undefined) return ageMs > GONE_MS ? "stale" : "kept";
-  return ageMs > DAY_MS && sha256Of(readText(path) ?? "") !== name ? "stale" : "kept";
+  return ageMs > DAY_MS && !existsSync(path) ? "stale" : "kept";
 }

@@ -41,8 +41,8 @@ export interface Ownership {
 const ID = /^[0-9a-f]{32}$/;
 /** Who makes one looks at a few others of each kind. A record goes at the second look: three for each that comes are enough. */
 const SWEPT = 3;
-/** What a workspace has before anything is in it. */
-const FRESH: readonly string[] = [".gitignore", "active", "workspace.json"];
+/** What a workspace has before anything is in it, and what others who make it at the same time are just writing there. */
+const FRESH = /^(\.gitignore|active|workspace\.json|\.write-test\..*|\..+\.[0-9a-f]{12}\.tmp)$/;
 
 /** Living keepers that keep a run of this workspace; asked only where it decides. */
 export interface Keepers {
@@ -92,7 +92,7 @@ export function takeOver(layout: Layout, state: StateFolder): void {
 }
 
 function isFresh({ root, active }: Layout): boolean {
-  const others = namesIn(root, root).filter((name) => !FRESH.includes(name) && !name.startsWith(".write-test."));
+  const others = namesIn(root, root).filter((name) => !FRESH.test(name));
   return others.length === 0 && namesIn(root, active).length === 0;
 }
 

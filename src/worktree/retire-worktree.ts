@@ -4,7 +4,7 @@
  * and told, or, when asked for, saved as a branch first.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { WorktreeFact } from "../core/intent.ts";
@@ -42,10 +42,11 @@ export async function retireWorktree(
     await assertWorktree(context, fact);
     const [user] = processesIn(fact.path);
     if (user !== undefined) return kept(`process ${user.pid} (${user.name}) works in it`);
+    const own = await hasOwnBranch(context, fact);
     const why = await unsaved(context, fact);
     if (why === undefined)
-      return await remove(context, fact, { action: "removed", why: "all of it is in another branch" });
-    return rescue ? await rescueWork(context, name.agent, fact) : kept(why);
+      return await remove(context, fact, own, { action: "removed", why: "all of it is in another branch" });
+    return rescue ? await rescueWork(context, name.agent, fact, own) : kept(why);
   } catch (error) {
     return kept(toMidwatchError(error).message);
   }
@@ -94,8 +95,9 @@ function isAtWork(context: Context, name: RunName): boolean {
 
 /** The folder is gone already: what git still knows of it goes too, and its branch if nothing is lost by that. */
 async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
+  const own = await hasOwnBranch(context, fact);
   await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env, bare: true });
-  await removeBranch(context, fact);
+  if (own) await removeBranch(context, fact);
   return { action: "missing", why: `${fact.path} is gone` };
 }
 
@@ -127,7 +129,7 @@ async function isElsewhere({ env }: Context, fact: WorktreeFact, commit: string)
   return refs.split("\n").some((ref) => ref !== "" && ref !== `refs/heads/${branch}`);
 }
 
-async function remove(context: Context, fact: WorktreeFact, done: Retired): Promise<Retired> {
+async function remove(context: Context, fact: WorktreeFact, own: boolean, done: Retired): Promise<Retired> {
   for (const { path, sha256: hash } of fact.copied) {
     const file = join(fact.path, path);
     // The same bytes as when we put it there: no work of anybody's. One that git tracks now is git's matter.
@@ -139,8 +141,16 @@ async function remove(context: Context, fact: WorktreeFact, done: Retired): Prom
   }
   const options = { env: context.env, bare: true, about: fact.path, timeoutMs: 10 * 60_000 };
   await gitText(fact.repository, ["worktree", "remove", fact.path], options);
-  await removeBranch(context, fact);
+  if (own) await removeBranch(context, fact);
   return done;
+}
+
+/** The agent can write the fact, and could name anybody's: it has the name that we give, or git itself knows it as that of this worktree. */
+async function hasOwnBranch({ env }: Context, { repository, path, branch }: WorktreeFact): Promise<boolean> {
+  if (branch === `midwatch/${basename(path)}`) return true;
+  const listed = await git(repository, ["worktree", "list", "--porcelain", "-z"], { env, bare: true });
+  const blocks = listed.stdout.split("\0\0").map((block) => block.split("\0"));
+  return blocks.some((lines) => lines.includes(`worktree ${path}`) && lines.includes(`branch refs/heads/${branch}`));
 }
 
 /** The branch as it is now, unless it holds something of its own or is checked out somewhere. */
@@ -157,7 +167,7 @@ async function removeBranch(context: Context, fact: WorktreeFact): Promise<void>
  * Everything that is not ignored becomes a commit on a branch of its own, what was staged as a commit before it. The worktree is
  * then exactly that commit, so that git's own check lets it go; a file written meanwhile makes git refuse, and it stays.
  */
-async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact): Promise<Retired> {
+async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact, own: boolean): Promise<Retired> {
   const { path } = fact;
   // To commit without them could put into the history what they are there to keep out of it.
   const [filter] = await ownFilters(path, context.env);
@@ -184,7 +194,7 @@ async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact):
   const branch = await nameRescue(context, agent, fact, commit);
   try {
     await run("update-ref", "--no-deref", "HEAD", commit, head);
-    return await remove(context, fact, { action: "rescued", why: `its work is in the branch ${branch}` });
+    return await remove(context, fact, own, { action: "rescued", why: `its work is in the branch ${branch}` });
   } catch (error) {
     if (before.code === 0) await run("symbolic-ref", "HEAD", before.stdout.trim());
     return kept(`${toMidwatchError(error).message} Its work is in the branch ${branch}, too.`);

@@ -7,13 +7,14 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
-import type { IntentFact, WorktreeFact } from "../core/intent.ts";
+import type { WorktreeFact } from "../core/intent.ts";
 import { maskText } from "../core/mask.ts";
+import { type Check, has, listOf, maybe, name, type Shape } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import type { WorktreeState } from "../core/types.ts";
 import { assertInside, copyFile, makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, readText, replace } from "../disk/replace.ts";
-import { readFact } from "../disk/sealed.ts";
+import { readFacts } from "../facts/facts.ts";
 import { type GitOptions, git, gitText } from "../process/git.ts";
 import { runShell } from "../process/shell.ts";
 import { type Context, catchUp, type RunName } from "../workspace/context.ts";
@@ -165,13 +166,21 @@ async function setUp(context: Context, { task, agent, run }: RunName, { fact }: 
   });
 }
 
+/** What git is given must not look like an option. */
+const word: Check = (value) => name(value) && !String(value).startsWith("-");
+const WORKTREE: Shape = {
+  repository: word,
+  base: word,
+  branch: word,
+  copied: maybe(listOf(has({ path: name, sha256: name }))),
+};
+
 /** What is known of an agent's worktree; undefined when it never had one. The agent can write the facts: where it lies is not theirs to say. */
 export function worktreeOf({ layout }: Context, { task, agent, run }: RunName): WorktreeFact | undefined {
   const path = layout.worktree(agent);
-  const fact = readJson<WorktreeFact>(layout.agent(task, agent).worktree).value;
+  const fact = readJson<WorktreeFact>(layout.agent(task, agent).worktree, { shape: WORKTREE }).value;
   if (fact) return { ...fact, path, copied: (fact.copied ?? []).filter((one) => isBelow(one.path)) };
-  const paths = layout.run(task, agent, run);
-  const intent = readFact<IntentFact>(paths, paths.intent);
+  const intent = readFacts(layout.run(task, agent, run)).intent;
   if (!intent?.worktree || !intent.git) return undefined;
   return { v: 1, ...intent.git, path, copied: [], made_at: intent.created_at };
 }

@@ -46,6 +46,7 @@ const INPUT: Record<string, { body: object; words: string[] }> = {
   "mcp install": { body: {}, words: ["--client", "claude", "--yes"] },
   archive: { body: { agent: "OTHER" }, words: ["OTHER"] },
   restore: { body: { agent: "OTHER" }, words: ["OTHER"] },
+  pin: { body: { agent: "OTHER" }, words: ["OTHER"] },
   ...Object.fromEntries(
     ["tail", "page", "count", "verify"].map((verb) => [
       `jsonl ${verb}`,

@@ -8,6 +8,7 @@ import { didYouMean, nearest } from "../../core/nearest.ts";
 import { terminalText } from "../../core/text/terminal-text.ts";
 import { operations as all } from "../../operations/index.ts";
 import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
+import { pruneShare } from "../../operations/share.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { complete } from "./complete.ts";
 import { commandHelp, overview, welcome } from "./help.ts";
@@ -128,6 +129,7 @@ async function dispatch(
   showProgress(io, "");
   out.raw = isFields(asked) && asked["raw"] === true;
   const code = await print(operation, answer, { io, out, asked, json: globals.json, color });
+  await pruneShare(context, operation);
   for (const text of notices) tell(io, text);
   return code;
 }

@@ -20,8 +20,14 @@ function asEnded(path: string, content: string): File[] {
   }));
 }
 
-/** `driver`: what their intents say they were run by. Returns their ids. */
-export function unseen(root: string, { agent, task }: RunRecord, count: number, driver = "command"): string[] {
+/** `driver`: what their intents say they were run by; `together`: all on the task of the real one. Returns their ids. */
+export function unseen(
+  root: string,
+  { agent, task }: RunRecord,
+  count: number,
+  driver = "command",
+  together = false,
+): string[] {
   const paths = readdirSync(join(root, task), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== "AGENT_REGISTRY.json")
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
@@ -32,8 +38,8 @@ export function unseen(root: string, { agent, task }: RunRecord, count: number, 
   };
   return Array.from({ length: count }, (_, i) => {
     const number = (i + 1).toString(16);
-    const id = `unseen-000000-${number.padStart(6, "0")}`;
-    const ownTask = `TASK-20260101-000000-${number.padStart(8, "0")}`;
+    const id = `${together ? "together" : "unseen"}-000000-${number.padStart(6, "0")}`;
+    const ownTask = together ? task : `TASK-20260101-000000-${number.padStart(8, "0")}`;
     const named = (text: string): string =>
       text.replaceAll(task, ownTask).replaceAll(agent, id).replace('"driver":"command"', `"driver":"${driver}"`);
     for (const { path, content } of files) write(named(path), named(content));
