@@ -104,6 +104,19 @@ describe.each(Object.entries(DOORS))("through %s", (name, open) => {
   );
 });
 
+it("a folder that becomes a link while the child waits in the queue is not entered", async () => {
+  const at = lab({ max_running: 1 });
+  const puppets = new Puppets(at);
+  for (const name of ["project/sub", "elsewhere"]) mkdirSync(join(at.folder, name), { recursive: true });
+  const puppet = await puppets.start({ permission: "edit", cwd: join(at.folder, "project") });
+  const asked = ["run", "--json", "--queue", "--driver", "claude", "--cwd", join(at.folder, "project/sub"), "x"];
+  const { agent } = JSON.parse((await puppet.midwatch(...asked)).stdout);
+  expect((await puppet.sh(`cd ../project && rmdir sub && ln -s '${join(at.folder, "elsewhere")}' sub`)).code).toBe(0);
+  await at.workspace.runs.stop([puppet.agent], { graceMs: 0 });
+  const [child] = await puppets.workspace.runs.wait([agent]);
+  expect(child).toMatchObject({ outcome: "failed", reason: expect.stringContaining("since the agent was asked for") });
+});
+
 it("a model or session whose name is a flag of the CLI is refused, for everybody", async () => {
   const at = lab();
   const puppets = new Puppets(at);
