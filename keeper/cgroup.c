@@ -13,21 +13,27 @@
 
 enum { PATH_CAP = 4096 };
 
+static bool mount_point(char mount[256]) {
+  char line[4096];
+  FILE *f = fopen("/proc/self/mountinfo", "re");
+  mount[0] = 0;
+  while (f && fgets(line, sizeof line, f))
+    if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %255s", mount) == 1) break;
+  if (f) fclose(f);
+  return mount[0] != 0;
+}
+
 /* The place for our leaf: our own cgroup, or the one above the leaf of the run that we are part of. */
 static bool base_path(char *out, size_t cap, bool *inside) {
-  char mount[256] = "", line[4096], own[512] = "";
-  FILE *f = fopen("/proc/self/mountinfo", "re");
+  char mount[256], line[4096], own[512] = "";
+  FILE *f = mount_point(mount) ? fopen("/proc/self/cgroup", "re") : NULL;
   if (!f) return false;
-  while (fgets(line, sizeof line, f))
-    if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %255s", mount) == 1) break;
-  fclose(f);
-  if (!mount[0] || !(f = fopen("/proc/self/cgroup", "re"))) return false;
   while (fgets(line, sizeof line, f))
     if (strncmp(line, "0::", 3) == 0) snprintf(own, sizeof own, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
   fclose(f);
   *inside = false;
   for (char *at = own; (at = strstr(at, "/mw-")); at++)
-    if (strspn(at + 4, "0123456789abcdef") == 32 && (at[36] == '/' || !at[36])) { *at = 0; *inside = true; break; }
+    if (strspn(at + 4, "0123456789abcdef") == NONCE && (at[NONCE + 4] == '/' || !at[NONCE + 4])) { *at = 0; *inside = true; break; }
   if (strcmp(own, "/") == 0) own[0] = 0;
   return (size_t)snprintf(out, cap, "%s%s", mount, own) < cap;
 }
@@ -75,6 +81,22 @@ static bool leaf_path(Cgroup *g, const char *nonce, bool *inside) {
 bool cgroup_find(Cgroup *g, const char *nonce) {
   bool inside;
   return leaf_path(g, nonce, &inside) && cgroup_open(g, g->path);
+}
+
+bool cgroup_find_of(Cgroup *g, const char *nonce, pid_t pid) {
+  char path[64], line[4096], mount[256], leaf[NONCE + 6];
+  snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+  snprintf(leaf, sizeof leaf, "/mw-%s", nonce);
+  FILE *f = mount_point(mount) ? fopen(path, "re") : NULL;
+  bool found = false;
+  while (f && !found && fgets(line, sizeof line, f)) {
+    char *at = strncmp(line, "0::", 3) == 0 ? strstr(line, leaf) : NULL;
+    if (!at || (at[NONCE + 4] != '/' && at[NONCE + 4] != '\n')) continue;
+    at[NONCE + 4] = 0;
+    found = (size_t)snprintf(g->path, sizeof g->path, "%s%s", mount, line + 3) < sizeof g->path && cgroup_open(g, g->path);
+  }
+  if (f) fclose(f);
+  return found;
 }
 
 bool cgroup_make(Cgroup *g, const char *nonce) {

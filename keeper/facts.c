@@ -17,7 +17,7 @@ Fact *fact_of(Run *run, const char *name) {
   return f;
 }
 
-enum { PIECE = 16 * 1024 };
+enum { PIECE = 16 * 1024, KEPT_MAX = 8 << 20 };
 
 /* A piece at a time: what is given back is free for everybody, and the agent or the registry may take it first. */
 static bool give_ballast(Run *run) {
@@ -28,11 +28,23 @@ static bool give_ballast(Run *run) {
   return gave || unlinkat(run->dir_fd, "ballast", 0) == 0; /* the last piece gives an inode too */
 }
 
+static bool stamp_of(const Run *run, const char *name, Stamp *out) {
+  struct stat st;
+  memset(out, 0, sizeof *out);
+  if (fstatat(run->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return false;
+  *out = (Stamp){st.st_dev, st.st_ino, (int64_t)st.st_size, changed_ns(&st)};
+  return true;
+}
+
+static bool same_stamp(const Stamp *a, const Stamp *b) { return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->changed == b->changed; }
+
 static bool store(Run *run, Fact *f) {
-  do if (replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0) return true;
+  do if (replace_file(run->dir_fd, f->name, f->text.at, f->text.len) == 0) return stamp_of(run, f->name, &f->stamp);
   while ((errno == ENOSPC || errno == EDQUOT) && give_ballast(run));
   return false;
 }
+
+void fact_known(Run *run, const char *name) { stamp_of(run, name, &fact_of(run, name)->stamp); }
 
 void fact_write(Run *run, const char *name, const Text *text) {
   Fact *f = fact_of(run, name);
@@ -78,30 +90,51 @@ static void remake_kept(Run *run, size_t i) {
   const char *name;
   int dir = open_parent(run->root, run->keeps.at[i], true, &name);
   if (dir < 0) return;
-  Text t = {0};
-  char part[4096];
-  for (ssize_t n; (n = pread(run->kept[i], part, sizeof part, (off_t)t.len)) > 0;) text_bytes(&t, part, (size_t)n);
-  replace_file(dir, name, t.at, t.len);
-  text_free(&t);
+  copy_file(dir, name, run->kept[i], KEPT_MAX);
   close(dir);
 }
 
-static bool has_all_facts(const Run *run) {
-  for (size_t i = 0; i < run->n_facts; i++)
-    if (!run->facts[i].absent && faccessat(run->dir_fd, run->facts[i].name, F_OK, 0) < 0) return false;
-  return true;
+static void tell_forged(Run *run, Fact *f, const char *what) {
+  char text[160];
+  snprintf(text, sizeof text, "%.*s: %s %s", (int)(strrchr(run->name, '.') - run->name), run->name, f->name, what);
+  if (!f->told) event_append(run, "error", text);
+  f->told = true;
+}
+
+/* Of the facts that nobody but us writes: one that is gone or changed is written again, one that cannot be there is removed. */
+static bool has_own_facts(Run *run) {
+  static const char *const ours[] = {"exit.json", "hold.json", "stuck.json", "done.json", "cleanup.json"};
+  bool all = true;
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+    Fact *f = fact_of(run, ours[i]);
+    if (!f->text.len) f->absent = true;
+  }
+  for (size_t i = 0; i < run->n_facts; i++) {
+    Fact *f = &run->facts[i];
+    Stamp now;
+    bool there = stamp_of(run, f->name, &now);
+    if (f->absent && there && !(run->adopt && strcmp(f->name, "cleanup.json") == 0)) {
+      unlinkat(run->dir_fd, f->name, 0);
+      tell_forged(run, f, "was written by somebody else while its keeper lives, and is removed");
+    } else if (!f->absent && !f->dirty && !(there && same_stamp(&now, &f->stamp))) {
+      if (there) tell_forged(run, f, "was changed by somebody else while its keeper lives, and is written again");
+      f->dirty = true;
+      all = false;
+    }
+  }
+  return all;
 }
 
 /* The folder may be gone, or be there still with some of its files gone: a deletion that a write of ours came in the way of. */
 void facts_guard(Run *run) {
   for (size_t i = 0; i < run->keeps.n; i++) remake_kept(run, i);
   bool there = same_file(run->dir, run->dir_fd);
-  if (there && has_all_facts(run)) return;
+  if (there && has_own_facts(run)) return;
   char inside[4200];
   snprintf(inside, sizeof inside, "%s/x", run->dir);
   int fd = there ? -1 : open_parent(run->root, inside, true, NULL);
   if (fd >= 0) { close(run->dir_fd); run->dir_fd = fd; }
-  for (size_t i = 0; i < run->n_facts; i++) run->facts[i].dirty = !run->facts[i].absent;
+  for (size_t i = 0; i < run->n_facts && !there; i++) run->facts[i].dirty = !run->facts[i].absent;
   facts_flush(run, false);
 }
 

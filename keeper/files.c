@@ -64,7 +64,10 @@ int open_parent(const char *root, const char *path, bool make, const char **name
 
 char *read_small(int dir, const char *name, size_t limit) {
   int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  struct stat st;
+  if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) { close(fd); fd = -1; }
   if (fd < 0) return NULL;
+  if (st.st_size > 0 && (uint64_t)st.st_size < limit) limit = (size_t)st.st_size; /* of /proc's files no size is known */
   char *text = must(malloc(limit + 1));
   size_t n = 0;
   for (ssize_t r; n < limit && (r = read(fd, text + n, limit - n)) > 0;) n += (size_t)r;
@@ -73,17 +76,36 @@ char *read_small(int dir, const char *name, size_t limit) {
   return text;
 }
 
-int replace_file(int dir, const char *name, const char *bytes, size_t n) {
-  char tmp[300];
-  snprintf(tmp, sizeof tmp, ".%s.%d.tmp", name, (int)getpid());
+static int open_temporary(int dir, const char *name, char tmp[300]) {
+  snprintf(tmp, 300, ".%s.%d.tmp", name, (int)getpid());
   unlinkat(dir, tmp, 0);
-  int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return -1;
-  int failed = write_all(fd, bytes, n) < 0 || fsync(fd) < 0 ? errno : 0;
+  return openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* `failed` is 0, or the errno of what went wrong before. */
+static int put_in_place(int dir, const char *name, const char *tmp, int fd, int failed) {
+  if (!failed && fsync(fd) < 0) failed = errno;
   if (close(fd) < 0 && !failed) failed = errno;
   if (!failed && renameat(dir, tmp, dir, name) < 0) failed = errno;
   if (failed) { unlinkat(dir, tmp, 0); errno = failed; return -1; }
   return fsync(dir); /* the name itself must survive a power cut */
+}
+
+int replace_file(int dir, const char *name, const char *bytes, size_t n) {
+  char tmp[300];
+  int fd = open_temporary(dir, name, tmp);
+  if (fd < 0) return -1;
+  return put_in_place(dir, name, tmp, fd, write_all(fd, bytes, n) < 0 ? errno : 0);
+}
+
+int copy_file(int dir, const char *name, int from, int64_t most) {
+  char tmp[300], part[8192];
+  int fd = open_temporary(dir, name, tmp), failed = 0;
+  if (fd < 0) return -1;
+  int64_t at = 0;
+  for (ssize_t n; !failed && (n = pread(from, part, sizeof part, (off_t)at)) > 0; at += n)
+    failed = at + n > most ? EFBIG : write_all(fd, part, (size_t)n) < 0 ? errno : 0;
+  return put_in_place(dir, name, tmp, fd, failed);
 }
 
 int append_line(int dir, const char *name, const char *line, size_t n) {

@@ -19,6 +19,9 @@ void list_add(List *l, const char *s);
 void list_free(List *l);
 int64_t json_int(const char *json, const char *key, int64_t otherwise); /* our own facts only: finds "key":N */
 bool json_has(const char *json, const char *key, const char *value);    /* finds "key":"value" */
+enum { NONCE = 32 };
+bool is_nonce(const char *s); /* it becomes part of paths: nothing else may */
+bool is_run_name(const char *s);
 int64_t mono_ms(void); /* every deadline */
 int64_t wall_ms(void); /* what is written down, nothing else: it jumps */
 void iso_time(int64_t ms, char out[32]);
@@ -29,7 +32,8 @@ void *must(void *p); /* out of memory ends the program */
 /* ---- files.c: descriptors, never a followed link below the workspace ---- */
 int write_all(int fd, const void *bytes, size_t n); /* 0, or -1 with errno; handles short writes */
 int open_parent(const char *root, const char *path, bool make, const char **name); /* folder of path, walked below root */
-char *read_small(int dir, const char *name, size_t limit); /* NUL-terminated copy or NULL */
+char *read_small(int dir, const char *name, size_t limit); /* NUL-terminated copy of a plain file or NULL; what is longer is cut */
+int copy_file(int dir, const char *name, int from, int64_t most); /* as replace_file; fails when there is more */
 int replace_file(int dir, const char *name, const char *bytes, size_t n); /* tmp, fsync, rename, fsync(dir) */
 int append_line(int dir, const char *name, const char *line, size_t n); /* one write; a torn tail is closed first */
 int64_t remove_file(const char *root, const char *path); /* its size, -1 when it is not there or stays */
@@ -38,18 +42,27 @@ bool same_file(const char *path, int fd);
 int lease_state(const char *path); /* 0 no writer, 1 a writer, -1 unknown */
 
 /* ---- proc.c and platform_*.c: who a process is ---- */
+#define KEEPER_NAME "midwatch-keeper"
 typedef struct { pid_t pid, parent; uint64_t start; char state; int threads; char name[16]; uid_t uid; } Proc;
 bool proc_read(pid_t pid, Proc *out); /* uid is not filled in; state Z or X means dead */
 bool proc_is(pid_t pid, uint64_t start); /* alive, and still the same process */
 bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce);
+int proc_program(pid_t pid); /* the file that it executes, open for reading, or -1 */
+bool proc_same_program(pid_t pid); /* it runs the program that we run */
+void lineage_mark(const char *nonce);      /* for us and all that we start; kept through exec, environment and session */
+int64_t lineage_of(pid_t pid); /* -1 where there is none other than ours, and of another user's process */
+int64_t lineage_from(const char *nonce); /* what it is for all of this run */
 uid_t proc_uid(pid_t pid);
 void proc_children(const Proc *p, void (*each)(void *, pid_t), void *context);
-char *proc_environ(pid_t pid, size_t *n);
+char *proc_environ(pid_t pid, size_t most, size_t *n); /* of a longer one the beginning */
+bool proc_cgroup(pid_t pid, char text[4096]); /* where it is, with the names of leaves in it */
+bool proc_carries(pid_t pid, const char *nonce); /* anywhere in its environment, or in the name of its cgroup */
 ssize_t proc_arguments(pid_t pid, char text[4096]); /* with NULs between, cut when they are longer */
 char *proc_cwd(pid_t pid);
 bool proc_predates(const Proc *p, uint64_t since); /* started earlier; false where start times cannot be compared */
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce); /* the other run it keeps, or NULL */
 char *proc_member_of(pid_t pid, const char *root, const char *own_nonce); /* the other run whose nonce it carries, or NULL */
+bool proc_is_kept(const Proc *p, const char *root, const char *name); /* by a living keeper of that run, which runs our program */
 int64_t proc_age_ms(const Proc *p);
 int proc_open(const Proc *p); /* readable when exactly this process ends (a pidfd), or -1 with errno */
 int proc_signal(const Proc *p, int sig); /* verified first, and where it can be sent through a pidfd; errno on failure */
@@ -74,6 +87,7 @@ void members_collect(Run *run, bool deep); /* a fresh look; entries not seen are
 void members_collect_from(Run *run, const pid_t *holders, size_t n); /* as deep, with the search done by the caller */
 void members_signal(Run *run, int sig, unsigned before, bool again); /* those first seen in round `before` or earlier */
 void members_report(const Members *m, Text *t);
+size_t members_doubts(Run *run, const pid_t *kin, size_t n, Text *t); /* who may belong to the run and is not signalled, as JSON; how many. kin: who is of its lineage, NULL: to be searched for */
 bool members_remember(Run *run); /* the file `members`, for whoever has to go on after us; true when it changed */
 void members_forget(Members *m); /* those who are gone */
 void members_free(Members *m);
@@ -85,6 +99,7 @@ void cgroup_leave_outer(void);
 bool cgroup_make(Cgroup *g, const char *nonce);
 bool cgroup_open(Cgroup *g, const char *path);
 bool cgroup_find(Cgroup *g, const char *nonce); /* where cgroup_make would have put it */
+bool cgroup_find_of(Cgroup *g, const char *nonce, pid_t pid); /* where this process says that it is */
 bool cgroup_populated(const Cgroup *g);
 bool cgroup_holds(const Cgroup *g, pid_t pid);
 void cgroup_each(const Cgroup *g, void (*each)(void *, pid_t), void *context);
@@ -111,17 +126,23 @@ void log_guard(Run *run); /* remakes what was deleted */
 void log_sync_start(Run *run);
 void log_sync_end(Run *run); /* its thread has ended when this returns */
 void log_own_description(Log *log);
+typedef struct { uint32_t h[8]; uint64_t n; unsigned char rest[64]; } Sha256;
+void sha256_begin(Sha256 *sum);
+void sha256_add(Sha256 *sum, const void *bytes, size_t n);
+void sha256_end(Sha256 *sum, char hex[65]);
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 uint32_t crc32c_of_tail(uint32_t whole, uint32_t head, uint64_t tail_bytes); /* from the CRCs of all and of what is before it */
 
 /* ---- facts.c: what is written into the run folder, kept in memory until it is on disk ---- */
-typedef struct { char name[24]; Text text; bool dirty, absent; } Fact;
-enum { FACTS = 7 }; /* claim, adopt.json and start, hold, exit, stuck, done */
+typedef struct { dev_t dev; ino_t ino; int64_t size, changed; } Stamp; /* a file as we left it */
+typedef struct { char name[24]; Text text; Stamp stamp; bool dirty, absent, told; } Fact;
+enum { FACTS = 8 }; /* claim, adopt.json and start, hold, exit, stuck, done, cleanup */
 Fact *fact_of(Run *run, const char *name);
 void fact_write(Run *run, const char *name, const Text *text);
 void fact_remove(Run *run, const char *name);
 void facts_flush(Run *run, bool all);
-void facts_guard(Run *run); /* remakes what was deleted */
+void fact_known(Run *run, const char *name); /* it is on disk, and as it should be */
+void facts_guard(Run *run); /* remakes what was deleted or changed, removes what nobody but us may write */
 void kept_load(Run *run);
 void event_append(Run *run, const char *type, const char *content);
 
@@ -129,9 +150,13 @@ void event_append(Run *run, const char *type, const char *content);
 typedef struct { char id[37]; int64_t upto, end; } Unread; /* in bytes of the FIFO, and of messages.jsonl */
 typedef struct {
   const char *path;          /* the FIFO, or NULL: the run takes no messages */
+  const char *later;         /* the folder that says which lines midwatch wrote; NULL: all */
   int fd, watch;             /* our end, and one that tells what is unread */
   int64_t at, written; ino_t file; /* how far messages.jsonl was taken up; bytes that went into the FIFO */
-  char id[37]; Text bytes; size_t sent; /* the message on its way; without an id nobody is told */
+  int64_t looked;            /* the line at `at` has no newline before this */
+  int from; int64_t next, stop, end; /* the message on its way: its file, what is still to be decoded, its closing quote, the line behind it; 0: none */
+  char id[37], part[4096]; size_t part_n, sent; /* without an id nobody is told */
+  bool adopting; int64_t done, begun; /* what the notes of a keeper before us say */
   Unread *unread; size_t n_unread;
 } Input;
 int input_open(Run *run); /* the agent's end, or -1 with errno */
@@ -162,7 +187,7 @@ struct Run {
   const char *name, *nonce;
   const char *dir, *root, *cwd, *stdin_path, *first_line, *events;
   List args, env, removes, keeps;
-  bool no_cgroup, sync_none, sync_always, stop_on_disk;
+  bool no_cgroup, sync_none, sync_always, stop_on_disk, done_damaged;
   int64_t grace_ms, output_limit, wall_limit, idle_limit, disk_floor;
 
   int dir_fd, *kept;

@@ -26,12 +26,12 @@ static bool take_order(Run *run, const char *order) {
   const char *value = equal + 1;
   const struct { const char *key; const char **to; } texts[] = {
     {"dir", &run->dir}, {"log", &run->log.out.path}, {"err", &run->log.err.path}, {"idx", &run->log.idx_path}, {"root", &run->root},
-    {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"fifo", &run->input.path}, {"first_line", &run->first_line}, {"events", &run->events}};
+    {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"fifo", &run->input.path}, {"later", &run->input.later}, {"first_line", &run->first_line}, {"events", &run->events}};
   const struct { const char *key; List *to; } lists[] = {{"arg", &run->args}, {"env", &run->env}, {"remove", &run->removes}, {"keep", &run->keeps}};
   const struct { const char *key; int64_t *to; } numbers[] = {
     {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};
   const struct { const char *order; bool *to; } flags[] = {
-    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk},
+    {"tier=subreaper", &run->no_cgroup}, {"sync=none", &run->sync_none}, {"sync=always", &run->sync_always}, {"disk_policy=stop", &run->stop_on_disk}, {"done=damaged", &run->done_damaged},
     {"limit_policy=interrupt", &run->interrupt_on_limit}, {"limit_policy=notify", &run->notify_on_limit}};
 #define EACH(table) for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 #define IS(k) (strlen(k) == n && strncmp(order, k, n) == 0)
@@ -49,7 +49,7 @@ static int run_verb(char **argv) {
   run.adopt = strcmp(argv[1], "adopt") == 0;
   run.grace_ms = 5000;
   close_inherited();
-  if (strlen(run.nonce) != 32 || !strrchr(run.name, '.')) return 2;
+  if (!is_nonce(run.nonce) || !is_run_name(run.name)) return 2;
   Text orders = {0};
   bool good = read_orders(&orders);
   for (char *at = orders.at; good && at < orders.at + orders.len; at += strlen(at) + 1)
@@ -59,25 +59,35 @@ static int run_verb(char **argv) {
   return run_main(&run);
 }
 
-typedef struct { Run run; pid_t *holders; size_t n, cap; } Scan;
+enum { ENVIRONMENT = 4 << 20 };
+typedef struct { pid_t *at; size_t n, cap; } Pids;
+typedef struct { Run run; Pids holders, kin; } Scan;
 typedef struct { Scan *at; size_t n; } Scans;
+
+static void pids_add(Pids *p, pid_t pid) {
+  if (p->n == p->cap) p->at = must(realloc(p->at, (p->cap = p->cap ? p->cap * 2 : 16) * sizeof *p->at));
+  p->at[p->n++] = pid;
+}
 
 static void note_holder(void *context, pid_t pid) {
   Scans *scans = context;
   size_t length;
-  char *env = proc_environ(pid, &length);
-  for (size_t i = 0; env && i < scans->n; i++) {
+  char *env = proc_environ(pid, ENVIRONMENT, &length), cgroup[4096] = "";
+  int64_t lineage = lineage_of(pid);
+  if (!proc_cgroup(pid, cgroup)) cgroup[0] = 0;
+  for (size_t i = 0; i < scans->n; i++) {
     Scan *s = &scans->at[i];
-    if (!memmem(env, length, s->run.nonce, 32)) continue;
-    if (s->n == s->cap) s->holders = must(realloc(s->holders, (s->cap = s->cap ? s->cap * 2 : 16) * sizeof *s->holders));
-    s->holders[s->n++] = pid;
+    if ((env && memmem(env, length, s->run.nonce, NONCE)) || strstr(cgroup, s->run.nonce)) pids_add(&s->holders, pid);
+    if (lineage == lineage_from(s->run.nonce)) pids_add(&s->kin, pid);
   }
   free(env);
 }
 
-static void print_members(const Run *run) {
-  Text t = {0};
-  text_add(&t, "{\"nonce\":\"%s\",\"members\":[", run->nonce);
+static void print_members(Scan *s) {
+  Run *run = &s->run;
+  Text t = {0}, doubts = {0};
+  members_doubts(run, s->kin.at ? s->kin.at : (pid_t[]){0}, s->kin.n, &doubts);
+  text_add(&t, "{\"nonce\":\"%s\",\"doubts\":[%s],\"members\":[", run->nonce, doubts.len ? doubts.at : "");
   for (size_t i = 0, listed = 0; i < run->members.n; i++) {
     const Member *e = &run->members.at[i];
     if (e->spared || e->gone) continue;
@@ -89,6 +99,7 @@ static void print_members(const Run *run) {
   text_add(&t, "]}\n");
   write_all(1, t.at, t.len);
   text_free(&t);
+  text_free(&doubts);
 }
 
 static void note_first(void *context, pid_t pid) {
@@ -97,11 +108,10 @@ static void note_first(void *context, pid_t pid) {
   if (proc_read(pid, &p) && p.start < run->since) run->since = p.start;
 }
 
-/* The folder was deleted when nobody was left to make it again: what carries the nonce, or is in the run's leaf, tells. */
-static void identify_without_folder(Scan *s) {
-  s->run.since = UINT64_MAX;
-  s->run.cgroup.joined = cgroup_find(&s->run.cgroup, s->run.nonce);
-  for (size_t i = 0; i < s->n; i++) note_first(&s->run, s->holders[i]);
+/* What carries the nonce, or is in the run's leaf, belongs to it whatever the folder says, or whether there is one. */
+static void identify_by_mark(Scan *s) {
+  if (!s->run.cgroup.joined) s->run.cgroup.joined = cgroup_find(&s->run.cgroup, s->run.nonce);
+  for (size_t i = 0; i < s->holders.n; i++) note_first(&s->run, s->holders.at[i]);
   if (s->run.cgroup.joined) cgroup_each(&s->run.cgroup, note_first, &s->run);
 }
 
@@ -110,8 +120,9 @@ static int scan_verb(char **argv, size_t n) {
   Scans scans = {must(calloc(n, sizeof(Scan))), n};
   for (size_t i = 0; i < n; i++) {
     char *folder = strchr(argv[i], '=');
-    if (!folder || folder - argv[i] != 32) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
-    *folder++ = 0;
+    if (folder) *folder = 0;
+    if (!folder || !is_nonce(argv[i])) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
+    folder++;
     scans.at[i].run = (Run){.adopt = true, .scans = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
   }
   proc_each(note_holder, &scans);
@@ -119,15 +130,16 @@ static int scan_verb(char **argv, size_t n) {
     Run *run = &scans.at[i].run;
     proc_read(getpid(), &run->self);
     run->dir_fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool here = true;
-    if (run->dir_fd < 0) identify_without_folder(&scans.at[i]);
-    else here = run_identify(run);
-    if (here) members_collect_from(run, scans.at[i].holders, scans.at[i].n);
-    print_members(run);
+    run->since = UINT64_MAX;
+    if (run->dir_fd >= 0) run_identify(run);
+    identify_by_mark(&scans.at[i]);
+    members_collect_from(run, scans.at[i].holders.at, scans.at[i].holders.n);
+    print_members(&scans.at[i]);
     if (run->dir_fd >= 0) close(run->dir_fd);
     cgroup_close(&run->cgroup);
     members_free(&run->members);
-    free(scans.at[i].holders);
+    free(scans.at[i].holders.at);
+    free(scans.at[i].kin.at);
   }
   free(scans.at);
   return 0;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { REMEMBERED = 1 << 20 }; /* bytes of the file: more than 32,768 processes */
+
 static size_t slot_of(const Members *m, pid_t pid) {
   size_t i = (size_t)pid * 2654435761u & (m->slots - 1);
   while (m->slot[i] && m->at[m->slot[i] - 1].proc.pid != pid) i = (i + 1) & (m->slots - 1);
@@ -98,7 +100,7 @@ static void visit_all(Look *look) {
     if (proc_predates(&p, run->since)) continue;
     Member *e = find(m, pid, p.start);
     if (e && e->round == m->round) continue;
-    bool fresh = !e || strcmp(e->proc.name, p.name) != 0 || strcmp(p.name, "midwatch-keeper") == 0;
+    bool fresh = !e || strcmp(e->proc.name, p.name) != 0 || strcmp(p.name, KEEPER_NAME) == 0;
     if (!e) e = insert(m, &p);
     if (fresh && !e->spared) { /* it may have been seen between its fork and its exec, or before it had a claim */
       e->run = other_run(look, &p);
@@ -129,26 +131,41 @@ static void hold_session(Run *run) {
 
 static void visit_holder(void *context, pid_t pid) {
   Look *look = context;
+  Run *run = look->run;
   Proc p;
-  if (pid == look->run->self.pid || !proc_read(pid, &p) || proc_predates(&p, look->run->since) || p.state == 'Z') return;
-  if (is_in_session(look->run, pid)) { visit_later(look, pid); return; }
-  size_t n;
-  char *env = proc_environ(pid, &n);
-  if (env && memmem(env, n, look->run->nonce, strlen(look->run->nonce))) visit_later(look, pid);
-  free(env);
+  if (pid == run->self.pid || !proc_read(pid, &p) || p.state == 'Z') return;
+  bool marked = proc_carries(pid, run->nonce);
+  if (!marked && (proc_predates(&p, run->since) || !is_in_session(run, pid))) return;
+  if (marked && p.start < run->since) run->since = p.start; /* the nonce is older than any fact about it */
+  if (marked && !run->cgroup.joined) run->cgroup.joined = cgroup_find_of(&run->cgroup, run->nonce, pid);
+  visit_later(look, pid);
 }
 
-static void visit_remembered(Look *look) {
-  char *text = read_small(look->run->dir_fd, "members", 1 << 20);
-  for (char *at = text; at && *at;) {
-    char *end;
-    long pid = strtol(at, &end, 10);
-    uint64_t start = strtoull(end, &end, 10);
-    if (pid > 1 && start && proc_is((pid_t)pid, start)) visit_later(look, (pid_t)pid);
-    at = strchr(end, '\n');
-    if (at) at++;
+/* Whom a keeper before us saw, as far as they live: `each` of them. An agent can write into the file, so it is read in pieces. */
+static void each_remembered(const Run *run, void (*each)(void *, const Proc *), void *context) {
+  int fd = openat(run->dir_fd, "members", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  char text[4097];
+  size_t kept = 0, seen = 0;
+  for (ssize_t r; fd >= 0 && seen < REMEMBERED && kept < sizeof text - 1 && (r = read(fd, text + kept, sizeof text - 1 - kept)) > 0; seen += (size_t)r) {
+    char *at = text, *line;
+    text[kept + (size_t)r] = 0;
+    for (; (line = strchr(at, '\n')); at = line + 1) {
+      char *end;
+      long pid = strtol(at, &end, 10);
+      uint64_t start = strtoull(end, NULL, 10);
+      Proc p;
+      if (pid > 1 && pid <= INT32_MAX && start && proc_is((pid_t)pid, start) && proc_read((pid_t)pid, &p)) each(context, &p);
+    }
+    kept = strlen(at); /* what is behind a NUL is not ours */
+    memmove(text, at, kept + 1);
   }
-  free(text);
+  if (fd >= 0) close(fd);
+}
+
+/* A number in a file that an agent can write ties nobody to the run. */
+static void visit_remembered(void *context, const Proc *p) {
+  Look *look = context;
+  if (lineage_of(p->pid) == lineage_from(look->run->nonce) || proc_carries(p->pid, look->run->nonce)) visit_later(look, p->pid);
 }
 
 static void look_around(Look *look) {
@@ -180,14 +197,14 @@ static void look_around(Look *look) {
 void members_collect_from(Run *run, const pid_t *holders, size_t n) {
   Look look = {.run = run};
   for (size_t i = 0; i < n; i++) visit_later(&look, holders[i]);
-  visit_remembered(&look);
+  each_remembered(run, visit_remembered, &look);
   look_around(&look);
 }
 
 void members_collect(Run *run, bool deep) {
   Look look = {.run = run};
   if (run->scans && deep) proc_each(visit_holder, &look);
-  if (run->adopt && deep) visit_remembered(&look);
+  if (run->adopt && deep) each_remembered(run, visit_remembered, &look);
   look_around(&look);
 }
 
@@ -201,6 +218,54 @@ void members_signal(Run *run, int sig, unsigned before, bool again) {
     e->failed = failed == ESRCH ? 0 : failed;
     if (!failed) e->sent = sig;
   }
+}
+
+/* ---- who may be one ---- */
+typedef struct { Run *run; Text *t; size_t n; } Doubts;
+
+static void doubt(Doubts *d, const Proc *p, const char *why) {
+  if (d->n++ >= 100) return;
+  text_add(d->t, "%s{\"pid\":%d,\"start_ticks\":%llu,\"name\":", d->n > 1 ? "," : "", (int)p->pid, (unsigned long long)p->start);
+  text_json(d->t, p->name);
+  text_add(d->t, ",\"uid\":%d,\"why\":", (int)proc_uid(p->pid));
+  text_json(d->t, why);
+  text_add(d->t, "}");
+}
+
+static bool is_known(const Run *run, const Proc *p) {
+  const Member *e = find(&run->members, p->pid, p->start);
+  char *other = e ? NULL : proc_keeper_of(p, run->root, run->nonce);
+  free(other);
+  return p->pid == run->self.pid || other || (e && !e->gone);
+}
+
+static void doubt_descent(void *context, pid_t pid) {
+  Doubts *d = context;
+  Proc p;
+  if (lineage_of(pid) == lineage_from(d->run->nonce) && proc_read(pid, &p) && p.state != 'Z' && p.state != 'X' && !is_known(d->run, &p))
+    doubt(d, &p, "started during the run, its origin is unknown");
+}
+
+static void doubt_remembered(void *context, const Proc *p) {
+  Doubts *d = context;
+  if (!proc_predates(p, d->run->since) && lineage_of(p->pid) != lineage_from(d->run->nonce) && !is_known(d->run, p))
+    doubt(d, p, "was noted as one of its processes, and nothing else says so");
+}
+
+size_t members_doubts(Run *run, const pid_t *kin, size_t n, Text *t) {
+  Doubts d = {run, t, 0};
+  for (size_t i = 0; i < run->members.n; i++) {
+    const Member *e = &run->members.at[i];
+    if (!e->spared || e->gone || proc_is_kept(&e->proc, run->root, e->run)) continue;
+    char why[160];
+    snprintf(why, sizeof why, "belongs to %.80s, it says, and no keeper of that run has it", e->run);
+    doubt(&d, &e->proc, why);
+  }
+  if (!run->scans) return d.n; /* the kernel gave us all others */
+  if (!kin) proc_each(doubt_descent, &d);
+  for (size_t i = 0; i < n; i++) doubt_descent(&d, kin[i]);
+  if (run->dir_fd >= 0) each_remembered(run, doubt_remembered, &d);
+  return d.n;
 }
 
 bool members_remember(Run *run) {

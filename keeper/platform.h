@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 /* Whether the kernel gives a run's orphans to its keeper. Where it does not, they are searched for: guarantee "scan". The tests
    build such a keeper for Linux too, so that this way of life is tried. */
@@ -24,6 +26,7 @@ enum { ASKS_STOP = 1, ASKS_LOOK = 2 };
 int signals_take(int signals);            /* what they ask for */
 long max_rss_kb(const struct rusage *use);
 bool fill_random(void *bytes, size_t n);
+int64_t changed_ns(const struct stat *st); /* what nobody can set back */
 int open_unreadable_folder(int dir, const char *name); /* made readable first; no link followed */
 
 #ifdef __APPLE__

@@ -26,6 +26,8 @@ void platform_begin(void) {} /* the kernel takes the name from the program's fil
 void platform_own_orphans(void) {}
 void platform_forget_start(void) {}
 long max_rss_kb(const struct rusage *use) { return use->ru_maxrss / 1024; } /* bytes here */
+int64_t changed_ns(const struct stat *st) { return (int64_t)st->st_ctimespec.tv_sec * 1000000000 + st->st_ctimespec.tv_nsec; }
+
 void close_inherited(void) { for (int fd = 3; fd < 4096; fd++) close(fd); }
 bool fill_random(void *bytes, size_t n) { arc4random_buf(bytes, n); return true; }
 
@@ -92,6 +94,7 @@ bool cgroup_make(Cgroup *g, const char *nonce) { (void)g; (void)nonce; return fa
 bool cgroup_open(Cgroup *g, const char *path) { (void)g; (void)path; return false; }
 bool cgroup_find(Cgroup *g, const char *nonce) { (void)g; (void)nonce; return false; }
 bool cgroup_populated(const Cgroup *g) { (void)g; return false; }
+bool cgroup_find_of(Cgroup *g, const char *nonce, pid_t pid) { (void)g; (void)nonce; (void)pid; return false; }
 bool cgroup_holds(const Cgroup *g, pid_t pid) { (void)g; (void)pid; return false; }
 void cgroup_each(const Cgroup *g, void (*each)(void *, pid_t), void *context) { (void)g; (void)each; (void)context; }
 void cgroup_write(int fd, const char *s) { (void)fd; (void)s; }
@@ -167,15 +170,35 @@ static bool read_started(pid_t pid, Started *s) {
   return true;
 }
 
-char *proc_environ(pid_t pid, size_t *n) {
+char *proc_environ(pid_t pid, size_t most, size_t *n) {
   Started s;
   *n = 0;
   if (!read_started(pid, &s)) return NULL;
   Text t = {0};
-  text_bytes(&t, s.env, (size_t)(s.end - s.env));
+  text_bytes(&t, s.env, (size_t)(s.end - s.env) < most ? (size_t)(s.end - s.env) : most);
   free(s.block);
   *n = t.len;
   return t.at;
+}
+
+bool proc_cgroup(pid_t pid, char text[4096]) { (void)pid; (void)text; return false; }
+
+bool proc_carries(pid_t pid, const char *nonce) {
+  Started s;
+  if (!read_started(pid, &s)) return false;
+  bool yes = memmem(s.env, (size_t)(s.end - s.env), nonce, NONCE) != NULL;
+  free(s.block);
+  return yes;
+}
+
+/* No limit of the kernel's that could be kept as a mark. */
+void lineage_mark(const char *nonce) { (void)nonce; }
+int64_t lineage_of(pid_t pid) { (void)pid; return -1; }
+int64_t lineage_from(const char *nonce) { (void)nonce; return 0; }
+
+int proc_program(pid_t pid) {
+  char path[PROC_PIDPATHINFO_MAXSIZE];
+  return proc_pidpath(pid, path, sizeof path) > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
 ssize_t proc_arguments(pid_t pid, char text[4096]) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -18,10 +19,12 @@
 #include <unistd.h>
 
 /* ---- the keeper itself ---- */
-void platform_begin(void) { prctl(PR_SET_NAME, "midwatch-keeper"); }
+void platform_begin(void) { prctl(PR_SET_NAME, KEEPER_NAME); }
 void platform_own_orphans(void) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 long max_rss_kb(const struct rusage *use) { return use->ru_maxrss; }
 bool fill_random(void *bytes, size_t n) { return getrandom(bytes, n, 0) == (ssize_t)n; }
+
+int64_t changed_ns(const struct stat *st) { return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec; }
 
 void close_inherited(void) {
 #ifdef SYS_close_range
@@ -173,7 +176,7 @@ char *proc_cwd(pid_t pid) {
   return must(strdup(to));
 }
 
-char *proc_environ(pid_t pid, size_t *n) {
+char *proc_environ(pid_t pid, size_t most, size_t *n) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
   *n = 0;
@@ -181,10 +184,66 @@ char *proc_environ(pid_t pid, size_t *n) {
   if (fd < 0) return NULL;
   Text t = {0};
   char part[8192];
-  for (ssize_t r; t.len < 4u << 20 && (r = read(fd, part, sizeof part)) > 0;) text_bytes(&t, part, (size_t)r);
+  for (ssize_t r; t.len < most && (r = read(fd, part, sizeof part)) > 0;) text_bytes(&t, part, (size_t)r);
   close(fd);
   *n = t.len;
   return t.at;
+}
+
+bool proc_cgroup(pid_t pid, char text[4096]) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+  return slurp(path, text, 4096) > 0;
+}
+
+bool proc_carries(pid_t pid, const char *nonce) { /* a piece at a time: an environment may take megabytes */
+  char path[64], part[8192 + NONCE];
+  snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool yes = false;
+  size_t kept = 0;
+  for (ssize_t r; fd >= 0 && !yes && (r = read(fd, part + kept, sizeof part - kept)) > 0;) {
+    size_t n = kept + (size_t)r;
+    yes = memmem(part, n, nonce, NONCE) != NULL;
+    kept = n < NONCE - 1 ? n : NONCE - 1;
+    memmove(part, part + n - kept, kept);
+  }
+  if (fd >= 0) close(fd);
+  char cgroup[4096];
+  return yes || (proc_cgroup(pid, cgroup) && strstr(cgroup, nonce));
+}
+
+int proc_program(pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* ---- descent ---- */
+/* A hard limit goes from parent to child and, without the rights of root, only down. Nobody needs the last bytes of the room for
+   POSIX message queues, so what is left of it, modulo a prime, says which run a process comes from. */
+enum { LINEAGES = 65537 };
+#define LINEAGE_TOP (INT64_C(1) << 40) /* in place of "no limit" */
+
+int64_t lineage_from(const char *nonce) {
+  char digits[9];
+  snprintf(digits, sizeof digits, "%.8s", nonce);
+  return (int64_t)(strtoul(digits, NULL, 16) % LINEAGES);
+}
+
+void lineage_mark(const char *nonce) {
+  struct rlimit l;
+  if (getrlimit(RLIMIT_MSGQUEUE, &l) < 0 || (l.rlim_max != RLIM_INFINITY && l.rlim_max <= LINEAGES)) return;
+  rlim_t top = (l.rlim_max == RLIM_INFINITY ? (rlim_t)LINEAGE_TOP : l.rlim_max) - 1, mark = (rlim_t)lineage_from(nonce);
+  l.rlim_max = top - (top % LINEAGES + LINEAGES - mark) % LINEAGES;
+  if (l.rlim_cur > l.rlim_max) l.rlim_cur = l.rlim_max;
+  if (setrlimit(RLIMIT_MSGQUEUE, &l) < 0) {}
+}
+
+int64_t lineage_of(pid_t pid) {
+  struct rlimit own, l;
+  if (getrlimit(RLIMIT_MSGQUEUE, &own) < 0 || prlimit(pid, RLIMIT_MSGQUEUE, NULL, &l) < 0 || l.rlim_max == own.rlim_max) return -1;
+  return (int64_t)(l.rlim_max % LINEAGES);
 }
 
 ssize_t proc_arguments(pid_t pid, char text[4096]) {

@@ -1,10 +1,11 @@
 #include "keeper.h"
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 bool proc_is(pid_t pid, uint64_t start) {
   Proc p;
@@ -18,11 +19,9 @@ static const char *variable(const char *env, size_t n, const char *name) {
   return NULL;
 }
 
-/* Is `name` (agent.run) an active run of this workspace with this nonce in its claim? With `keeper`: made by that process? */
-static bool run_is_active(const char *root, const char *name, const char *nonce, const Proc *keeper) {
-  if (strlen(name) > 96 || strlen(nonce) != 32) return false;
-  for (const char *c = name; *c; c++)
-    if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && !strchr("_-.", *c)) return false;
+/* `each` of the claims of an active run of this workspace, by its name (agent.run), until it says yes. */
+static bool any_claim(const char *root, const char *name, bool (*each)(const char *claim, const void *context), const void *context) {
+  if (!is_run_name(name)) return false;
   char path[4096];
   snprintf(path, sizeof path, "%s/active/%s", root, name);
   char *folder = read_small(AT_FDCWD, path, 512);
@@ -33,12 +32,54 @@ static bool run_is_active(const char *root, const char *name, const char *nonce,
   for (int i = 0; i < 2 && !yes && !strstr(folder, ".."); i++) {
     snprintf(path, sizeof path, "%s/%.500s/%s", root, folder, claims[i]);
     char *claim = read_small(AT_FDCWD, path, 1024);
-    yes = claim && json_has(claim, "nonce", nonce) &&
-          (!keeper || (json_int(claim, "pid", -1) == keeper->pid && json_int(claim, "start_ticks", -1) == (int64_t)keeper->start));
+    yes = claim && each(claim, context);
     free(claim);
   }
   free(folder);
   return yes;
+}
+
+typedef struct { const char *nonce; const Proc *keeper; } Wanted;
+
+static bool is_wanted(const char *claim, const void *context) {
+  const Wanted *w = context;
+  return json_has(claim, "nonce", w->nonce) &&
+         (!w->keeper || (json_int(claim, "pid", -1) == w->keeper->pid && json_int(claim, "start_ticks", -1) == (int64_t)w->keeper->start));
+}
+
+/* Is `name` an active run of this workspace with this nonce in its claim? With `keeper`: made by that process? */
+static bool run_is_active(const char *root, const char *name, const char *nonce, const Proc *keeper) {
+  return is_nonce(nonce) && any_claim(root, name, is_wanted, &(Wanted){nonce, keeper});
+}
+
+/* The claim of a living keeper that is this process or above it, or that took the run over: then no keeper need be above it. */
+static bool is_kept(const char *claim, const void *context) {
+  pid_t pid = (pid_t)json_int(claim, "pid", -1);
+  const char *at = strstr(claim, "\"nonce\":\"");
+  char nonce[NONCE + 1];
+  snprintf(nonce, sizeof nonce, "%.32s", at ? at + 9 : "");
+  if (!is_nonce(nonce) || !proc_is_keeper(pid, (uint64_t)json_int(claim, "start_ticks", 0), nonce) || !proc_same_program(pid)) return false;
+  Proc above = *(const Proc *)context;
+  while (above.pid != pid && above.parent > 1 && proc_read(above.parent, &above)) {}
+  return above.pid == pid || json_has(claim, "by", "adopter");
+}
+
+bool proc_is_kept(const Proc *p, const char *root, const char *name) { return root && any_claim(root, name, is_kept, p); }
+
+/* By its content: a program that was replaced by an update is still the same in the memory of those who run it. Of another version
+   nobody can say from here that it is a keeper. */
+bool proc_same_program(pid_t pid) {
+  int ours = proc_program(getpid()), theirs = proc_program(pid);
+  struct stat a, b;
+  bool same = ours >= 0 && theirs >= 0 && fstat(ours, &a) == 0 && fstat(theirs, &b) == 0 && S_ISREG(b.st_mode) && a.st_size == b.st_size;
+  if (same && (a.st_ino != b.st_ino || a.st_dev != b.st_dev)) {
+    char x[4096], y[4096];
+    ssize_t n;
+    while (same && (n = read(ours, x, sizeof x)) > 0) same = read(theirs, y, sizeof y) == n && memcmp(x, y, (size_t)n) == 0;
+  }
+  if (ours >= 0) close(ours);
+  if (theirs >= 0) close(theirs);
+  return same;
 }
 
 bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce) {
@@ -48,13 +89,13 @@ bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce) {
 }
 
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
-  if (!root || strcmp(p->name, "midwatch-keeper") != 0) return NULL;
+  if (!root || strcmp(p->name, KEEPER_NAME) != 0) return NULL;
   char text[4096];
   ssize_t n = proc_arguments(p->pid, text);
   const char *part[4] = {0}; /* program, verb, run, nonce */
   int parts = 0;
   for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
-  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p);
+  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p) && proc_same_program(p->pid);
   return yes ? must(strdup(part[2])) : NULL;
 }
 
@@ -75,11 +116,13 @@ static const char *nonce_in_path(const char *at) {
   return at ? at + 4 : NULL;
 }
 
+enum { ENVIRONMENT = 128 * 1024 }; /* a mark further back than this is not seen: then the process is the run's own */
+
 /* By the variable when it has it, else by PATH, else by TMPDIR: whatever its CLI passed on. The first that names a run decides. */
 char *proc_member_of(pid_t pid, const char *root, const char *own_nonce) {
   static const char *const carriers[] = {"MIDWATCH_NONCE", "PATH", "TMPDIR"};
   size_t n = 0;
-  char *env = root ? proc_environ(pid, &n) : NULL, *name = NULL;
+  char *env = root ? proc_environ(pid, ENVIRONMENT, &n) : NULL, *name = NULL;
   for (int i = 0; env && i < 3; i++) {
     const char *at = variable(env, n, carriers[i]);
     if (i > 0) at = nonce_in_path(at);

@@ -68,7 +68,12 @@ static void list_removed(Text *t, const char *path, int64_t bytes) {
 
 /* The keeper before us was killed, but a thread of it is still in a sync. It does nothing any more; its locks go with it. */
 static bool former_is_dying(const Run *run) {
-  return proc_is(run->former[0].pid, run->former[0].start) || proc_is(run->former[1].pid, run->former[1].start);
+  bool yes = false;
+  for (int i = 0; i < 2 && !yes; i++) {
+    Proc p; /* by its name too: the number may be a stranger's, and its arguments go with its first thread */
+    yes = proc_is(run->former[i].pid, run->former[i].start) && proc_read(run->former[i].pid, &p) && strcmp(p.name, KEEPER_NAME) == 0;
+  }
+  return yes;
 }
 
 /* False when the index is, and stays, another run's. */
@@ -103,10 +108,12 @@ static void finish(Run *run) {
   }
   char when[32];
   iso_time(wall_ms(), when);
-  text_add(&t, "{\"v\":1,\"verified\":true,\"guarantee\":\"%s\",", guarantee);
+  Text doubts = {0};
+  bool verified = members_doubts(run, NULL, 0, &doubts) == 0;
+  text_add(&t, "{\"v\":1,\"verified\":%s,\"guarantee\":\"%s\",", verified ? "true" : "false", guarantee);
   members_report(&run->members, &t);
-  text_add(&t, ",\"left\":[],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"durable\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
-           (long long)took, (long long)run->log.out.size, (long long)run->log.lines, (long long)run->log.err.size,
+  text_add(&t, ",\"left\":[%s],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"durable\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
+           doubts.len ? doubts.at : "", (long long)took, (long long)run->log.out.size, (long long)run->log.lines, (long long)run->log.err.size,
            run->log.mirrored ? "true" : "false", run->sync_none || !run->log.open ? "null" : log_sync_failed() ? "false" : "true", removed.len ? removed.at : "", when);
   unlinkat(run->dir_fd, "ballast", 0);
   unlinkat(run->dir_fd, "ran", 0);
@@ -118,6 +125,7 @@ static void finish(Run *run) {
   unlinkat(run->dir_fd, "members", 0);
   text_free(&t);
   text_free(&removed);
+  text_free(&doubts);
 }
 
 /* ---- the loop ---- */
@@ -258,9 +266,9 @@ static void loop(Run *run, int signals) {
 }
 
 /* ---- beginning ---- */
-static bool is_over(Run *run) { /* done.json that somebody cut is none: it is made again */
-  int fd = openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return errno != ENOENT;
+static bool is_over(Run *run) { /* done.json that somebody cut or changed is none: it is made again */
+  int fd = run->done_damaged ? -1 : openat(run->dir_fd, "done.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return !run->done_damaged && errno != ENOENT;
   struct stat st;
   char last = 0;
   bool yes = fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last == '\n';
@@ -268,17 +276,36 @@ static bool is_over(Run *run) { /* done.json that somebody cut is none: it is ma
   return yes;
 }
 
-static bool claimed_by_other(Run *run) { /* a living keeper, or a launcher that gave the run up */
+static bool has_living_keeper(Run *run) {
   static const char *const claims[] = {"claim", "adopt.json"};
-  bool yes = is_over(run);
+  bool yes = false;
   for (int i = 0; i < 2 && !yes; i++) {
     char *claim = read_small(run->dir_fd, claims[i], 4096);
-    yes = claim && (json_has(claim, "by", "launcher") ||
-                    proc_is_keeper((pid_t)json_int(claim, "pid", -1), (uint64_t)json_int(claim, "start_ticks", 0), run->nonce));
+    yes = claim && proc_is_keeper((pid_t)json_int(claim, "pid", -1), (uint64_t)json_int(claim, "start_ticks", 0), run->nonce);
     free(claim);
   }
   return yes;
 }
+
+/* It is said to be over, or that it never began. */
+static bool is_said_over(Run *run) {
+  char *claim = read_small(run->dir_fd, "claim", 4096);
+  bool yes = is_over(run) || (claim && json_has(claim, "by", "launcher"));
+  free(claim);
+  return yes;
+}
+
+static bool has_members(Run *run) { /* who carries its mark, whatever the facts say */
+  Text doubts = {0};
+  run_identify(run);
+  members_collect(run, true);
+  bool yes = run->members.living || (run->cgroup.joined && cgroup_populated(&run->cgroup)) || members_doubts(run, NULL, 0, &doubts);
+  text_free(&doubts);
+  return yes;
+}
+
+/* Facts are claims: what is said to be over and lives is taken over. */
+static bool claimed_by_other(Run *run) { return has_living_keeper(run) || (is_said_over(run) && !has_members(run)); }
 
 static void read_former(Run *run) {
   static const char *const claims[] = {"claim", "adopt.json"};
@@ -296,7 +323,7 @@ static int lock_adoption(Run *run) {
   if (lock < 0) return errno;
   for (int64_t until = mono_ms() + DYING_MS;; poll(NULL, 0, TICK_MIN)) {
     read_former(run);
-    bool dying = former_is_dying(run) && !claimed_by_other(run);
+    bool dying = former_is_dying(run) && !has_living_keeper(run) && !is_over(run);
     if (flock(lock, LOCK_EX | LOCK_NB) == 0) return 0;
     if (errno != EWOULDBLOCK || !dying || mono_ms() > until) return errno;
   }
@@ -335,6 +362,7 @@ static int claim(Run *run) {
   } else {
     failed = link_claim(run, &t);
     text_bytes(&fact_of(run, "claim")->text, t.at, t.len); /* known, so that it can be remade */
+    fact_known(run, "claim");
   }
   text_free(&t);
   return failed;
@@ -357,7 +385,7 @@ static void let_go_of_caller(void) {
 
 bool run_identify(Run *run) {
   char *claim = read_small(run->dir_fd, "claim", 4096), *start = read_small(run->dir_fd, "start.json", 8192);
-  char *intent = start ? NULL : read_small(run->dir_fd, "intent.json", 16 << 20);
+  char *intent = start ? NULL : read_small(run->dir_fd, "intent.json", 8192); /* where it was made stands at its beginning */
   const char *host = start ? start : intent;
   char boot[64], ns[32];
   host_identity(boot, ns);
@@ -370,13 +398,8 @@ bool run_identify(Run *run) {
     run->main.start = (uint64_t)json_int(main, "start_ticks", 0);
   }
   run->main_ended = start && strstr(start, "\"main\":null"); /* its exec failed: there is no exit to tell */
-  const char *leaf = start ? strstr(start, "\"cgroup\":\"") : NULL;
-  if (leaf && same_boot) {
-    char path[512];
-    snprintf(path, sizeof path, "%.*s", (int)strcspn(leaf + 10, "\""), leaf + 10);
-    const char *last = strrchr(path, '/');
-    run->cgroup.joined = last && strncmp(last, "/mw-", 4) == 0 && strcmp(last + 4, run->nonce) == 0 && cgroup_open(&run->cgroup, path);
-  } else if (same_boot) run->cgroup.joined = cgroup_find(&run->cgroup, run->nonce); /* killed before it could tell, or its facts were deleted */
+  cgroup_close(&run->cgroup);
+  run->cgroup.joined = cgroup_find(&run->cgroup, run->nonce); /* by its name: a path in a fact could be anybody's */
   free(claim);
   free(start);
   free(intent);
@@ -398,20 +421,21 @@ static bool is_own_folder(const char *path) {
 }
 
 static bool take_over(Run *run) {
-  if (!run_identify(run)) { errno = EXDEV; return false; }
+  if (!run_identify(run) && !has_members(run)) { errno = EXDEV; return false; }
   run->tmpdir_made = is_own_folder(run->tmpdir);
-  run->main_ended = run->main_ended || faccessat(run->dir_fd, "exit.json", F_OK, 0) == 0;
+  bool lives = proc_is(run->main.pid, run->main.start); /* then nobody has seen its end: an exit.json is another's, and goes */
+  run->main_ended = run->main_ended || (!lives && faccessat(run->dir_fd, "exit.json", F_OK, 0) == 0);
   if (faccessat(run->dir_fd, "hold.json", F_OK, 0) == 0) { /* held by the first keeper; ours to release */
     run->held = "disk";
     fact_of(run, "hold.json")->absent = true;
   }
   static const char *const before[] = {"claim", "start.json", "exit.json"}; /* what was written before us is ours to remake */
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < (lives ? 2 : 3); i++) {
     char *text = read_small(run->dir_fd, before[i], 64 * 1024);
-    if (text) text_add(&fact_of(run, before[i])->text, "%s", text);
+    if (text) { text_add(&fact_of(run, before[i])->text, "%s", text); fact_known(run, before[i]); }
     free(text);
   }
-  if (proc_is(run->main.pid, run->main.start)) {
+  if (lives) {
     run->main_fd = proc_open(&run->main);
     run->ran = ran_before(run);
   }

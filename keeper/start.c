@@ -93,6 +93,7 @@ static void child(Run *run, int report, int old_oom, int in) {
     write_all(report, &r, sizeof r);
   }
   write_oom(old_oom + 200); /* rather the agent than its keeper */
+  lineage_mark(run->nonce);
   set_environment(run);
   Report r = {STAGE_CWD, 0};
   if (run->cwd && chdir(run->cwd) < 0) { r.error = errno; goto failed; }

@@ -93,6 +93,15 @@ bool json_has(const char *json, const char *key, const char *value) {
   return at && *at == '"' && strncmp(at + 1, value, n) == 0 && at[1 + n] == '"';
 }
 
+bool is_nonce(const char *s) { return s && strlen(s) == NONCE && strspn(s, "0123456789abcdef") == NONCE; }
+
+bool is_run_name(const char *s) { /* an agent's id, a dot, a number */
+  size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+  if (n < 1 || n > 64 || s[0] == '_' || s[0] == '-' || s[n] != '.') return false;
+  size_t digits = strspn(s + n + 1, "0123456789");
+  return digits > 0 && digits < 10 && s[n + 1] != '0' && !s[n + 1 + digits];
+}
+
 static int64_t clock_ms(clockid_t id) {
   struct timespec ts;
   clock_gettime(id, &ts);

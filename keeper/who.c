@@ -50,7 +50,7 @@ static void look_for(void *context, pid_t pid) {
   char args[4096];
   ssize_t n = proc_arguments(pid, args);
   size_t length, k = strlen(m->text);
-  char *env = proc_environ(pid, &length);
+  char *env = proc_environ(pid, 4 << 20, &length);
   m->found = (n > 0 && memmem(args, (size_t)n, m->text, k)) || (env && memmem(env, length, m->text, k));
   free(env);
 }

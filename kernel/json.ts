@@ -1,14 +1,12 @@
 /**
  * Is a line JSON in UTF-8? Exactly what JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line)) accepts: one BOM in
- * front, white space around, lone surrogates as \u escapes, any depth that fits NESTING.
+ * front, white space around, lone surrogates as \u escapes, but not deeper than NESTING_MAX, which nobody could walk.
  *
  * A NUL behind the last byte stands for the end: JSON allows it nowhere, so every loop stops there by itself.
  */
 import { NESTING, NESTING_MAX } from "./layout";
 
 const VALID: i32 = -1;
-/** Nobody knows: deeper than NESTING. */
-const TOO_DEEP: i32 = -2;
 
 const TAB: u8 = 0x09;
 const LINE_FEED: u8 = 0x0a;
@@ -76,12 +74,12 @@ function check(from: i32, to: i32): i32 {
       at = stringEnd(at + 1);
       if (at < 0) return ~at;
     } else if (byte === OBJECT || byte === ARRAY) {
+      if (depth === NESTING_MAX) return at;
       const end: u8 = byte + 2;
       at = skipSpace(at + 1);
       if (load<u8>(at) === end) {
         at++;
       } else {
-        if (depth === NESTING_MAX) return TOO_DEEP;
         store<u8>(NESTING + depth++, close);
         close = end;
         if (end === OBJECT_END) {

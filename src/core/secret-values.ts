@@ -4,6 +4,7 @@
  * out at a glance, and a SHA-256 that decides. So text can be searched for a secret by those who do not know it.
  */
 import { createHash, randomBytes } from "node:crypto";
+import { has, listOf, name, type Shape, whole } from "./shape/shape.ts";
 
 interface SecretPrint {
   /** Length in bytes of UTF-8. */
@@ -22,6 +23,11 @@ export interface SecretPrints {
   salt: string;
   values: SecretPrint[];
 }
+
+export const SECRET_PRINTS: Shape = {
+  salt: name,
+  values: listOf(has({ bytes: whole, head: whole, whole, sha256: name })),
+};
 
 export interface Span {
   start: number;

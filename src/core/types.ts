@@ -62,6 +62,8 @@ export interface Member {
 
 interface LeftProcess {
   pid: number;
+  /** Of one that only may belong to the run. */
+  start_ticks?: number;
   name: string;
   uid: number;
   why: string;

@@ -18,7 +18,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { throwIfExhausted } from "../core/errors.ts";
-import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
+import { FACT_DEPTH, parseWithin } from "../core/json.ts";
+import { faultOf, type Shape } from "../core/shape/shape.ts";
 import { attempt, diskFault, errno } from "./fault.ts";
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -71,24 +72,31 @@ export function createExclusive(path: string, data: string | Uint8Array): boolea
 
 export type JsonRead<T> = { value: T; reason: undefined } | { value: undefined; reason: string | undefined };
 
-/** How much of a JSON file is taken. */
+/** How much of a JSON file is taken, and what it has to look like. */
 export interface JsonBounds {
   bytes?: number;
   depth?: number;
+  shape?: Shape;
 }
 
-/** A JSON file: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
-export function readJson<T>(path: string, { bytes = READ_MAX, depth = FACT_DEPTH }: JsonBounds = {}): JsonRead<T> {
+/** A JSON file of ours, no link: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
+export function readJson<T>(
+  path: string,
+  { bytes = READ_MAX, depth = FACT_DEPTH, shape }: JsonBounds = {},
+): JsonRead<T> {
   let text: string;
   try {
-    text = readPlain(path, bytes);
+    text = readPlain(path, bytes, constants.O_NOFOLLOW);
   } catch (error) {
     throwIfExhausted(error);
     const missing = errno(error) === "ENOENT" || errno(error) === "ENOTDIR";
     return { value: undefined, reason: missing ? undefined : `${path}: ${messageOf(error)}` };
   }
   try {
-    return { value: parseJson(text, depth) as T, reason: undefined };
+    const value = parseWithin(text, depth);
+    const fault = shape && faultOf(shape, value);
+    if (fault !== undefined) return { value: undefined, reason: `${path}: ${fault}` };
+    return { value: value as T, reason: undefined };
   } catch (error) {
     return { value: undefined, reason: `${path}: ${messageOf(error)}` };
   }
@@ -184,8 +192,8 @@ export function readText(path: string): string | undefined {
 const small = Buffer.alloc(16 << 10);
 
 /** A FIFO or a device in the place of a file must not keep a reader waiting, nor fill its memory. */
-function readPlain(path: string, most: number): string {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+function readPlain(path: string, most: number, flags = 0): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags);
   try {
     const file = fstatSync(fd);
     if (!file.isFile()) throw new Error("not a plain file");

@@ -5,8 +5,8 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isFields } from "../core/json.ts";
-import { FACT_DEPTH, parseJson } from "../core/shape/json.ts";
+import { FACT_DEPTH, isFields, parseWithin } from "../core/json.ts";
+import { faultOf, type Shape } from "../core/shape/shape.ts";
 import { errno } from "./fault.ts";
 import { anchored } from "./inside.ts";
 import type { RunPaths } from "./layout.ts";
@@ -45,11 +45,11 @@ export function factIn<T>(facts: SealedFacts, name: string): JsonRead<T> | undef
 }
 
 /** One fact of a run, given by its path in the run's folder. Looked for twice: it may be on its way from there into the file. */
-export function readFact<T>({ sealed }: Pick<RunPaths, "sealed">, path: string): T | undefined {
+export function readFact<T>({ sealed }: Pick<RunPaths, "sealed">, path: string, shape?: Shape): T | undefined {
   for (let look = 1; look <= 2; look++) {
     const facts = readSealed(sealed).value;
     const found = (facts && factIn<T>(facts, basename(path))?.value) ?? readJson<T>(path).value;
-    if (found !== undefined) return found;
+    if (found !== undefined) return shape === undefined || faultOf(shape, found) === undefined ? found : undefined;
   }
   return undefined;
 }
@@ -118,7 +118,7 @@ function readLooseFact(path: string, name: string): unknown {
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString();
   try {
-    return isJson ? parseJson(text, FACT_DEPTH) : text;
+    return isJson ? parseWithin(text, FACT_DEPTH) : text;
   } catch {
     return text; // Torn, or too deep: kept as it is.
   }

@@ -127,7 +127,7 @@ export type FactName =
   | "done.json"
   | "cleanup.json";
 
-const SHAPES: Readonly<Record<FactName, Shape>> = {
+export const SHAPES: Readonly<Record<FactName, Shape>> = {
   "intent.json": intent,
   claim,
   "adopt.json": claim,

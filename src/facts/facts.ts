@@ -92,7 +92,7 @@ function factsOf(paths: RunPaths, source: FactSource): Facts {
   facts.unreadable = source.isSealed && !facts.done && !facts.keeperLives;
   if (facts.unreadable && damaged.length === 0) damaged.push("it is sealed without done.json");
   if (facts.ending) facts.done = undefined;
-  if (facts.exit && !facts.done && mainLives(facts)) facts.exit = undefined;
+  if (facts.exit && mainLives(facts)) facts.exit = undefined;
   const isOver = facts.done || facts.start?.exec_error || facts.claim?.by === "launcher" || facts.unreadable;
   if (isOver) facts.cleanup = read("cleanup.json");
   if (facts.done) return { ...facts, adopter: undefined };

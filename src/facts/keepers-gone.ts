@@ -7,12 +7,17 @@ import type { Facts } from "./facts.ts";
 
 /** Its last sync may wait for a busy disk; what is cleaned up meanwhile would find its files in use. */
 const WAIT_MS = 5000;
+const KEEPER = "midwatch-keeper";
 
 /** A keeper has the log open for moments after its last fact; until its last thread has ended no file of the run may be touched. False when it is still there. */
 export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<boolean> {
-  const keepers = [claim, readFact<ClaimFact>(paths, paths.adopt)].filter((one) => one !== undefined);
+  const keepers = [claim, readFact<ClaimFact>(paths, paths.adopt)];
   const deadline = performance.now() + WAIT_MS;
-  const lives = ({ pid, start_ticks }: ProcessIdentity): boolean => readProcess(pid)?.start_ticks === start_ticks;
+  // By its name too: the number may be a stranger's, and its arguments go with its first thread.
+  const lives = (one: ProcessIdentity | null | undefined): boolean => {
+    const found = one ? readProcess(one.pid) : undefined;
+    return found !== undefined && found.start_ticks === one?.start_ticks && found.name === KEEPER;
+  };
   while (done && keepers.some(lives)) {
     if (performance.now() >= deadline) return false;
     await sleep(1);

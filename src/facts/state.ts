@@ -3,20 +3,21 @@ import type { IntentFact } from "../core/intent.ts";
 import { formatSize } from "../core/size.ts";
 import { aboutFor, DAMAGED, limitWords, refutedWords } from "../core/state-words.ts";
 import type { LimitName, Outcome, Phase } from "../core/types.ts";
+import type { FactName } from "./fact-shapes.ts";
 import type { Facts } from "./facts.ts";
 
 /** A launcher that has started no keeper by then is given up; whoever does so must create the claim first. */
 export const LAUNCH_MS = 10_000;
 
 export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
-  const { claim, start, stop, exit, stuck, done, cleanup, unreadable, refuted } = facts;
+  const { claim, start, stop, exit, stuck, done, cleanup, unreadable, refuted, damaged } = facts;
   // What is said to be over, and lives without its keeper.
   if (refuted !== null && !keeperLives) return "lost";
   if (refuted === null && (start?.exec_error || claim?.by === "launcher")) return "launch_failed";
   if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
   // Only a run that has ended is sealed: whatever the file said, it is over.
   if (unreadable && refuted === null) return "drained";
-  if (!claim && !keeperLives) return "intended";
+  if (!claim && !keeperLives && !start && !isDamaged(damaged, "claim")) return "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";
   if (stuck) return "stuck";
@@ -25,8 +26,14 @@ export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
   return start ? "running" : "launching";
 }
 
+/** It is there, and cannot be used. */
+export function isDamaged(damaged: readonly string[], fact: FactName): boolean {
+  return damaged.some((one) => one.startsWith(`${fact} `));
+}
+
 export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
-  const { exit, done, stop, start, cleanup, damaged, unreadable } = facts;
+  const { exit, done, stop, start, cleanup, damaged, unreadable, refuted } = facts;
+  if (refuted !== null) return phase === "lost" ? "lost" : null;
   if (phase === "launch_failed") return stop && !start ? "stopped" : "failed";
   if (exit?.limit || (exit?.stop_requested && stop?.limit)) return "limit";
   if (cleanup?.result) return cleanup.result.outcome;
@@ -35,7 +42,7 @@ export function outcomeOf(facts: Facts, phase: Phase): Outcome | null {
   if (exit && (exit.code !== null || exit.signal !== null)) return interruptedBy(facts) ? "limit" : "failed";
   if (exit || phase === "lost" || unreadable) return "lost";
   // Its end was seen, and what was seen cannot be read any more.
-  if (done && damaged.some((fact) => fact.startsWith("exit.json"))) return "lost";
+  if (done && isDamaged(damaged, "exit.json")) return "lost";
   return done ? "stopped" : null;
 }
 

@@ -20,6 +20,7 @@ import { errno } from "../disk/fault.ts";
 import type { Layout } from "../disk/layout.ts";
 import { readFact } from "../disk/sealed.ts";
 import type { RunName } from "../workspace/context.ts";
+import { SHAPES } from "./fact-shapes.ts";
 import { logPath } from "./log-path.ts";
 
 /** A file above this size is hashed when it is archived. */
@@ -48,7 +49,8 @@ export function trackedFiles(layout: Layout, { task, agent, run }: RunName): Tra
     ["summaries", paths.summaries],
     ...(hasWorktree ? [["worktree", layout.worktree(agent)] as [FileKind, string]] : []),
   ];
-  const known = new Map(readFact<CleanupFact>(of, of.cleanup)?.files?.map((file) => [file.path, file]));
+  const said = readFact<CleanupFact>(of, of.cleanup, SHAPES["cleanup.json"]);
+  const known = new Map(said?.files.map((file) => [file.path, file]));
   return kinds.map(([kind, path]) => {
     const file = lstat(path);
     const then = known.get(path);

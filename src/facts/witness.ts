@@ -2,7 +2,9 @@
  * The kernel as a witness. done.json, a launcher's claim and a failed exec say that a run is over; that is believed for good only when
  * nobody carries the run's nonce and its cgroup is empty. One search of all processes serves everybody who asks meanwhile.
  */
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import type { DoneFact } from "../core/types.ts";
+import { readProcess } from "../process/identity.ts";
 import { type Scanned, scanMembers } from "../process/keeper.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import type { Facts } from "./facts.ts";
@@ -49,9 +51,28 @@ export async function witnessed(
   if (!hasEnded(facts)) return { facts, members: [] };
   const nonces = new Set([nonce, facts.intent?.nonce, facts.claim?.nonce].filter((one) => one));
   const { dir } = layout.run(name.task, name.agent, name.run);
-  const looks = await Promise.all([...nonces].map((one) => membersOf(layout.root, { nonce: one as string, dir })));
-  const members = looks.includes(null) ? null : looks.flatMap((found) => found ?? []);
-  return { facts: members?.length ? refuted(facts) : facts, members };
+  const look = async (): Promise<Scanned[] | null> => {
+    const looks = await Promise.all([...nonces].map((one) => membersOf(layout.root, { nonce: one as string, dir })));
+    return looks.includes(null) ? null : looks.flatMap((found) => found ?? []);
+  };
+  let members = await look();
+  // The keeper of a child outlives the mark of its run by moments, and then nothing says whose it is.
+  for (let tries = 0; tries < 10 && members?.length && members.every(({ why }) => why); tries++) {
+    await sleep(20);
+    members = await look();
+  }
+  const { done } = facts;
+  const isTold = ({ why }: Scanned): boolean => why !== undefined && done?.verified === false;
+  if (!members?.every(isTold)) return { facts: members ? refuted(facts) : facts, members };
+  return { facts, members: [...members, ...stillLeft(done, members)] };
+}
+
+/** Whom its keeper was in doubt about, as far as they live: of some only the keeper could know. */
+function stillLeft(done: DoneFact | undefined, members: readonly Scanned[]): Scanned[] {
+  return (done?.left ?? []).flatMap(({ pid, start_ticks, ...one }) => {
+    const now = members.some((known) => known.pid === pid) ? undefined : readProcess(pid)?.start_ticks;
+    return now !== undefined && now === (start_ticks ?? now) ? [{ pid, start_ticks: now, ...one }] : [];
+  });
 }
 
 /** Pure: facts of a run that is said to be over, and lives. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import { type AgentId, isAgentId, isTaskId, type TaskId } from "../core/ids.ts";
 import type { TaskFact } from "../core/intent.ts";
+import { has, listOf, maybe, orNull, quantity, type Shape, text, time } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import { makeFolder, namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import { moveTree } from "../disk/move.ts";
@@ -27,6 +28,16 @@ export interface Manifest {
   at: string;
   task_fact: TaskFact;
 }
+
+const MANIFEST: Shape = {
+  agent: orNull(isAgentId),
+  agents: listOf(isAgentId),
+  task: isTaskId,
+  why: text,
+  bytes: quantity,
+  at: time,
+  task_fact: maybe(orNull(has({}))),
+};
 
 export interface TrashItem {
   /** The folder's name. */
@@ -53,7 +64,8 @@ export function listTrash({ layout }: Context): TrashItem[] {
     const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
     let manifest: Manifest | undefined | null = null;
     // Read when it is asked for, once: most looks need the names only.
-    const read = (): Manifest | undefined => readJson<Manifest>(join(layout.trash, id, "manifest.json")).value;
+    const read = (): Manifest | undefined =>
+      readJson<Manifest>(join(layout.trash, id, "manifest.json"), { shape: MANIFEST }).value;
     return [
       {
         id,

@@ -97,20 +97,31 @@ describe.each<[string, Scanner]>([
     expect(wrong).toEqual([]);
   });
 
-  it("takes any depth", () => {
-    for (const depth of [1, 100_000, 1 << 20, (1 << 20) + 1]) {
+  it("takes 256 levels and no more", () => {
+    for (const [depth, taken] of [
+      [1, true],
+      [256, true],
+      [257, false],
+      [100_000, false],
+      [1 << 20, false],
+    ] as const) {
       scanner.bytes.fill("[", 0, depth).fill("]", depth, 2 * depth);
-      expect(scanner.isJson(0, 2 * depth), `${depth}`).toBe(true);
+      expect(scanner.isJson(0, 2 * depth), `${depth}`).toBe(taken);
       expect(scanner.isJson(0, 2 * depth - 1), `${depth} less one`).toBe(false);
-      expect(scanner.badLine(0, 2 * depth)).toBe(-1);
+      expect(scanner.badLine(0, 2 * depth)).toBe(taken ? -1 : 0);
       expect(scanner.bytes.indexOf("]"), `${depth}: bytes changed`).toBe(depth);
       scanner.bytes.write("}", 2 * depth - 1);
       expect(scanner.isJson(0, 2 * depth), `${depth} closed wrongly`).toBe(false);
       expect(scanner.badLine(0, 2 * depth)).toBe(0);
     }
-    const objects = Buffer.from(`${'{"a":['.repeat(100_000)}${"]}".repeat(100_000)}`);
-    scanner.bytes.set(objects);
-    expect(scanner.isJson(0, objects.length)).toBe(true);
+    for (const [text, taken] of [
+      [`${'{"a":['.repeat(128)}1${"]}".repeat(128)}`, true],
+      [`${'{"a":['.repeat(128)}[]${"]}".repeat(128)}`, false],
+      [`[${"[{}],".repeat(1000)}1]`, true],
+    ] as const) {
+      scanner.bytes.write(text);
+      expect(scanner.isJson(0, text.length)).toBe(taken);
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 /** A part of a log to be searched, and its log opened for it: by then the log may have been moved on, and its name taken by another. */
 import { MidwatchError } from "../core/errors.ts";
-import { type SecretFinder, type SecretPrints, secretFinder } from "../core/secret-values.ts";
+import { SECRET_PRINTS, type SecretFinder, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { readFact, readSealed } from "../disk/sealed.ts";
 import { ArchiveSource } from "./archive-source.ts";
@@ -39,7 +39,7 @@ export function secretsOf({ secrets }: Piece): () => SecretFinder | undefined {
   let known = secrets === undefined;
   return () => {
     if (known) return finder;
-    const prints = secrets && readFact<SecretPrints>(secrets, secrets.secrets);
+    const prints = secrets && readFact<SecretPrints>(secrets, secrets.secrets, SECRET_PRINTS);
     // No line is shown then.
     if (secrets && !prints && !readSealed(secrets.sealed).value) throw takenAway("what tells its secrets");
     finder = prints && secretFinder(prints);

@@ -1,4 +1,4 @@
-import { isFields } from "../core/json.ts";
+import { isFields, LINE_DEPTH, parseWithin } from "../core/json.ts";
 import type { Line } from "./lines.ts";
 import { isBlank } from "./scanner.ts";
 
@@ -51,7 +51,7 @@ export function toRecord(
   let error: string;
   try {
     text = utf8.decode(line.bytes);
-    const data: unknown = JSON.parse(text);
+    const data: unknown = parseWithin(text, LINE_DEPTH);
     const fields = isFields(data) ? data : {};
     const lifecycle = options.type === "stdout" && fields["type"] === "lifecycle" && line.offset === 0;
     return {

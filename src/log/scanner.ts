@@ -2,6 +2,7 @@
  * Memory to read into, and the few loops that touch every byte. Everything is by positions in `bytes`, so that the WebAssembly
  * kernel can work on the same memory without a copy; a range is [from, to). Both scanners give the same answers.
  */
+import { LINE_DEPTH, parseWithin } from "../core/json.ts";
 import { crc32c } from "./crc32c.ts";
 import { alignedBuffer, type Kernel, makeKernel } from "./kernel.ts";
 
@@ -23,7 +24,7 @@ export interface Scanner extends Disposable {
   indexOf(needle: Uint8Array, from: number, to: number): number;
   /** Of these bytes when `before` is 0, else of all that gave `before` and these. */
   crc32c(before: number, from: number, to: number): number;
-  /** Would JSON.parse take it, and is it UTF-8? */
+  /** Would JSON.parse take it, is it UTF-8, and no deeper than LINE_DEPTH? */
   isJson(from: number, to: number): boolean;
   /** Where the first line begins that is neither JSON nor blank; -1 when there is none. */
   badLine(from: number, to: number): number;
@@ -110,7 +111,7 @@ export class PlainScanner implements Scanner {
 
 function parses(bytes: Uint8Array): boolean {
   try {
-    JSON.parse(utf8.decode(bytes));
+    parseWithin(utf8.decode(bytes), LINE_DEPTH);
     return true;
   } catch {
     return false;
@@ -120,7 +121,6 @@ function parses(bytes: Uint8Array): boolean {
 /** How much of the bytes is looked at to see which of a needle's are rare. */
 const SAMPLE = 4096;
 const VALID = -1;
-const TOO_DEEP = -2;
 
 export class KernelScanner extends PlainScanner {
   readonly #kernel: Kernel;
@@ -169,19 +169,11 @@ export class KernelScanner extends PlainScanner {
   }
 
   override isJson(from: number, to: number): boolean {
-    const fault = this.#kernel.validate(this.#base + from, this.#base + to);
-    return fault === TOO_DEEP ? super.isJson(from, to) : fault === VALID;
+    return this.#kernel.validate(this.#base + from, this.#base + to) === VALID;
   }
 
   override badLine(from: number, to: number): number {
-    for (let at = from; ; ) {
-      const bad = this.#position(this.#kernel.badLine(this.#base + at, this.#base + to));
-      if (bad < 0) return -1;
-      const next = this.skipLines(bad, to, 1);
-      if (!this.isJson(bad, next < 0 ? to : next - 1)) return bad;
-      if (next < 0) return -1;
-      at = next; // It was only too deep for the kernel.
-    }
+    return this.#position(this.#kernel.badLine(this.#base + from, this.#base + to));
   }
 
   #position(address: number): number {

@@ -1,6 +1,7 @@
 /** What agents say of themselves: progress and findings, as JSONL beside their log. Each report answers with what the peers said. */
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote, type TaskId } from "../core/ids.ts";
+import { assertFlat } from "../core/json.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
 import { makeFolder } from "../disk/inside.ts";
@@ -71,6 +72,7 @@ export function reportFinding(
   message: string,
   data: unknown,
 ): FindingReport & Peers {
+  assertFlat(data);
   const report: FindingReport = {
     timestamp: iso(),
     agent_id: agent,

@@ -14,6 +14,7 @@ import { createInside, replaceFastInside, replaceInside } from "../disk/write-in
 import { readFacts } from "../facts/facts.ts";
 import { agentRow, runRow } from "../facts/record.ts";
 import { writeView } from "../facts/view.ts";
+import { witnessed } from "../facts/witness.ts";
 import { writeFirstMessage } from "../messages/inbox.ts";
 import { hasKeeper, readProcess } from "../process/identity.ts";
 import { type KeeperAnswer, startKeeper } from "../process/keeper.ts";
@@ -81,7 +82,7 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
       "run",
       `${agent}.${run}`,
       nonce,
-      runOrders(layout, plan, plan.firstLine),
+      runOrders(layout, plan, context.trust.state.folder("later"), plan.firstLine),
       context.env,
       rightsOf(plan.intent),
     );
@@ -95,8 +96,12 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
     throw error;
   }
   context.onStep?.("answered");
-  const row = runRow(layout, task, agent, run, readFacts(paths), true);
   const started = "start" in answer ? answer.start : undefined;
+  // It runs, says its keeper; what it has written meanwhile is a claim.
+  const facts = started?.main
+    ? (await witnessed(context, plan.intent, readFacts(paths), nonce)).facts
+    : readFacts(paths);
+  const row = runRow(layout, task, agent, run, facts, true);
   if (started?.main) {
     const data = { run, driver: plan.intent.driver, pid: started.main.pid };
     audit(context, [{ type: "agent.started", content: `${agent} started (run ${run})`, task, agent, data }]);

@@ -73,8 +73,8 @@ it.each([
   ["it is over", ended, false, false, false],
   ["another has taken it up", lost, true, false, false],
   ["it is in another pid namespace", lost, false, true, false],
-  ["its claim cannot be read", { intent }, false, false, false],
-  ["its claim is torn", { intent, claim: {} }, false, false, false],
+  ["it has no claim", { intent }, false, false, false],
+  ["its claim cannot be read", { intent, damaged: ["claim cannot be read"] }, false, false, true],
   ["it was given up", { intent, claim: givenUp }, false, false, false],
 ])("adoptable: %s", (_, given, adopted, elsewhere, expected) =>
   expect(isAdoptable(facts(given), adopted, elsewhere)).toBe(expected),

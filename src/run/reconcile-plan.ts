@@ -59,10 +59,10 @@ export function afterError(error: unknown, facts: Facts): { left: boolean } | un
   return error.code === "UNSAFE_PATH" ? { left: false } : undefined;
 }
 
-/** Only a keeper that is known and gone left something to take up; a claim that cannot be read is just being written. */
+/** A keeper that is gone left something to take up. */
 export function isAdoptable(facts: Facts, adopted: boolean, elsewhere: boolean): boolean {
   if (adopted || phaseNow(facts) !== "lost") return false;
-  return facts.refuted !== null || (facts.claim?.by === "keeper" && !elsewhere);
+  return facts.refuted !== null || !elsewhere;
 }
 
 const isNews = (before: RunRow | undefined, { phase, reason }: RunRow): boolean =>

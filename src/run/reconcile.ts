@@ -15,13 +15,14 @@ import { type Facts, isElsewhere, isHere, livingAdopter, readFacts } from "../fa
 import type { KnownFacts } from "../facts/known-facts.ts";
 import { hasEnded, type Observed } from "../facts/observe.ts";
 import { agentRow, runRow, stat } from "../facts/record.ts";
-import { isLaunchOverdue } from "../facts/state.ts";
+import { isDamaged, isLaunchOverdue } from "../facts/state.ts";
 import { trackedFiles } from "../facts/tracked.ts";
 import { writeView } from "../facts/view.ts";
 import { witnessed } from "../facts/witness.ts";
 import { type CleanupOptions, cleanUp } from "../files/cleanup.ts";
+import { forgetMessages } from "../messages/kept-messages.ts";
 import { hasKeeper } from "../process/identity.ts";
-import { scanMembers, startKeeper } from "../process/keeper.ts";
+import { type Order, scanMembers, startKeeper } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
@@ -171,22 +172,32 @@ export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "
 }
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */
-export async function adopt({ layout, env }: Context, facts: Facts, nonce: string): Promise<void> {
+export async function adopt(
+  { layout, env, trust }: Context,
+  facts: Facts,
+  nonce: string,
+  elsewhere: boolean = isElsewhere(facts),
+): Promise<void> {
   const { intent } = facts;
-  if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, isElsewhere(facts))) return;
+  if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, elsewhere)) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
   const name = `${intent.agent}.${intent.run}`;
   // What it may hand on its first keeper knew; its intent it may have changed since.
   const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
-  await startKeeper("adopt", name, nonce, commonOrders(layout, intent), env, rights);
+  const again: Order[] = isDamaged(facts.damaged, "done.json") ? [["done", "damaged"]] : [];
+  const orders = commonOrders(layout, intent, trust.state.folder("later"));
+  await startKeeper("adopt", name, nonce, [...orders, ...again], env, rights);
 }
 
 function settle(
   context: Context,
   observed: readonly Observed[],
   listed: ReadonlyMap<string, Listed>,
-  unborn: readonly RunName[],
+  dropped: readonly RunName[],
 ): void {
+  // Its launcher may have come as far as an intent since the look, and have told the registry.
+  const isUnborn = ({ task, agent, run }: RunName): boolean => !readFacts(context.layout.run(task, agent, run)).intent;
+  const unborn = dropped.filter(isUnborn);
   const { put, over, views } = withReader(context, (registry) =>
     settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run)),
   );
@@ -201,6 +212,7 @@ function settle(
     for (const one of over) registry.putFiles(one.agent, one.run, trackedFiles(context.layout, one));
   });
   if (!told) return;
+  for (const one of over) forgetMessages(context, one, one.facts);
   for (const { agent, run } of [...over, ...unborn])
     removeFile(context.layout.root, context.layout.activeMark(agent, run));
   for (const task of views) writeView(context, task);

@@ -5,6 +5,7 @@
 
 import { existsSync } from "node:fs";
 import type { IntentFact } from "../core/intent.ts";
+import { argument, listOf, name, type Shape } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import type { ClaimFact, StartFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
@@ -16,6 +17,8 @@ import type { Listed } from "../registry/registry.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { boundsOf } from "./launch-plan.ts";
 
+const DEPLOY: Shape = { argv: listOf(argument), cwd: name };
+
 /** False when nothing of it lives, or a keeper that will make the folder again does; undefined when the look itself failed. */
 export function remakeFacts(context: Context, listed: Listed): boolean | undefined {
   const { agent, run: row } = listed;
@@ -25,14 +28,14 @@ export function remakeFacts(context: Context, listed: Listed): boolean | undefin
   const [members] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }]);
   if (!members) return undefined;
   const known = readFacts(paths);
-  // Whose keeper is known and gone can be taken over, and proven to be over, also when nothing lives.
-  if (members.length === 0 && known.claim?.by !== "keeper") return false;
+  // What had a keeper that is gone can be taken over, and proven to be over, also when nothing lives.
+  if (members.length === 0 && known.claim?.by !== "keeper" && known.damaged.length === 0) return false;
   makeFolder(layout.root, paths.dir);
   // The claim first: without it whoever looks would give the run up. The intent last: with it, it is adopted.
   const claim: ClaimFact = {
     by: "keeper",
     pid: row.keeper_pid ?? 0,
-    start_ticks: Math.min(...members.map(({ start_ticks }) => start_ticks)), // Nothing before it is a member.
+    start_ticks: Math.min(Number.MAX_SAFE_INTEGER, ...members.map(({ start_ticks }) => start_ticks)), // Nothing before it is a member.
     nonce: row.nonce,
     at: iso(),
   };
@@ -66,7 +69,9 @@ function startFact({ run }: Listed, { pid, start_ticks }: Scanned): StartFact {
 
 function intentFact({ config, layout }: Context, { agent, run }: Listed): IntentFact {
   const { id, created_at: _, ...of } = agent;
-  const deploy = readJson<Pick<IntentFact, "argv" | "cwd">>(layout.agent(agent.task, id).deploy).value;
+  const deploy = readJson<Pick<IntentFact, "argv" | "cwd">>(layout.agent(agent.task, id).deploy, {
+    shape: DEPLOY,
+  }).value;
   return {
     v: 1,
     agent: id,

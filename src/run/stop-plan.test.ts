@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { facts } from "../../test/support/facts.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { Report } from "../core/types.ts";
-import { endingOf, failureEvents, lastStep, nextStep, type Tried, type Urged, whoElse, whoFirst } from "./stop-plan.ts";
+import {
+  endingOf,
+  failureEvents,
+  lastStep,
+  leftOf,
+  nextStep,
+  type Tried,
+  type Urged,
+  whoElse,
+  whoFirst,
+} from "./stop-plan.ts";
 
 const intent = { agent: "a" };
 const claim = { by: "keeper" };
@@ -90,12 +100,6 @@ it.each([
   ["R-002.3: proven gone, with a purge", done, true, { verified: true, retires: true, forgets: false }],
   ["R-002.2: something is left", stuck, true, { verified: false, retires: false, forgets: false }],
   [
-    "R-002.2: over without proof",
-    { ...lives, done: { verified: false } },
-    true,
-    { verified: false, retires: false, forgets: false },
-  ],
-  [
     "never started",
     { intent, claim: { by: "launcher" } },
     undefined,
@@ -107,7 +111,21 @@ it.each([
     undefined,
     { verified: true, retires: false, forgets: true },
   ],
-])("after the processes: %s", (_, given, purge, expected) => expect(endingOf(facts(given), purge)).toEqual(expected));
+])("after the processes: %s", (_, given, purge, expected) =>
+  expect(endingOf(facts(given), [], purge)).toEqual(expected),
+);
+
+it("R-002.2: over without proof, until nobody is left of whom its keeper was in doubt", () => {
+  const doubtful = facts({ ...lives, done: { verified: false, left: [] } });
+  const somebody = { pid: 7, start_ticks: 1, name: "x", uid: 0, why: "its origin is unknown" };
+  expect(endingOf(doubtful, [somebody], true)).toEqual({ verified: false, retires: false, forgets: false });
+  expect(endingOf(doubtful, [], true)).toEqual({ verified: true, retires: true, forgets: false });
+  const { start_ticks: _, ...left } = somebody;
+  expect(leftOf(doubtful, [somebody], { ...left, why: "alive" })).toEqual([left]);
+});
+
+it("what could not be looked for is not proven, whatever its facts say", () =>
+  expect(endingOf(facts(done), null, true)).toEqual({ verified: false, retires: false, forgets: false }));
 
 it.each([
   [undefined, 1, ["stop.failed"]],

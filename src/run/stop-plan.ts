@@ -87,19 +87,22 @@ export function whoElse(below: AgentId[], tried: Tried[], lives: (agent: AgentId
 }
 
 /** What follows once nothing more is done to its processes: only what is proven gone is cleaned up after. */
-export function endingOf(facts: Facts, purge = false): { verified: boolean; retires: boolean; forgets: boolean } {
+export function endingOf(
+  facts: Facts,
+  members: Scanned[] | null,
+  purge = false,
+): { verified: boolean; retires: boolean; forgets: boolean } {
   const neverStarted = phaseNow(facts) === "launch_failed";
-  const verified = (facts.done?.verified ?? false) || neverStarted;
+  // Its keeper was in doubt about somebody; now nobody is left to be in doubt about.
+  const verified = members?.length === 0 && (facts.done !== undefined || neverStarted);
   // Given up before it had an intent: the folders know no such run, and so the registry must not either.
   return { verified, retires: purge && verified, forgets: neverStarted && !facts.intent };
 }
 
 /** Who is left of a run that is not proven to be over: by its keeper's word, by the last look, or `unknown`. */
 export function leftOf({ stuck, done }: Facts, members: Scanned[] | null, unknown: Left): Left[] {
-  const told = stuck?.left ?? done?.left ?? [];
-  if (told.length > 0) return told;
-  const seen = (members ?? []).map(({ pid, name, uid }): Left => ({ pid, name, uid, why: unknown.why }));
-  return seen.length > 0 ? seen : [unknown];
+  const seen = (members ?? []).map(({ pid, name, uid, why }): Left => ({ pid, name, uid, why: why ?? unknown.why }));
+  return [stuck?.left ?? [], seen, done?.left ?? [], [unknown]].find((left) => left.length > 0) as Left[];
 }
 
 /** A stop without proof is told, and as an error when it is the third of the same run: then nobody will get it to end this way. */

@@ -18,7 +18,8 @@ import { tell } from "../facts/tell-keeper.ts";
 import { writeView } from "../facts/view.ts";
 import { type Seen, witnessed } from "../facts/witness.ts";
 import { cleanUp } from "../files/cleanup.ts";
-import { readProcess } from "../process/identity.ts";
+import { hasKeeper, readProcess } from "../process/identity.ts";
+import { scanMembers } from "../process/keeper.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
@@ -159,6 +160,15 @@ async function look(context: Context, { paths, listed }: Located): Promise<Seen>
   return seen;
 }
 
+/** What cannot be looked for is not proven to be gone, whatever its facts say. */
+async function lookIfPossible(context: Context, found: Located): Promise<Seen> {
+  try {
+    return await look(context, found);
+  } catch {
+    return { facts: readFacts(found.paths), members: null };
+  }
+}
+
 function notSeen(agent: AgentId): MidwatchError {
   return new MidwatchError("KEEPER_FAILED", `The processes of ${agent} could not be looked for.`, {
     hint: "`midwatch doctor` checks the keeper.",
@@ -199,16 +209,17 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
     const { facts } = await look(context, found);
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
+    const elsewhere = keeper === undefined && isElsewhere(facts) && !isOrphanHere(context, found);
     const seen = {
       nowMs: performance.now(),
-      elsewhere: isElsewhere(facts),
+      elsewhere,
       keeper: keeper?.pid,
       isStanding: () => keeper !== undefined && ["T", "t"].includes(readProcess(keeper.pid)?.state ?? ""),
     };
     const { step, over, problem } = nextStep(facts, seen, urged);
     if (over) return problem;
     if (step === "adopt") {
-      await adopt(context, facts, listed.run.nonce);
+      await adopt(context, facts, listed.run.nonce, elsewhere);
       urged.adoptedMs.push(performance.now());
     } else if (keeper && step === "ask") {
       if (tell(keeper, "SIGTERM")) urged.asked = keeper.pid;
@@ -229,6 +240,12 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
   }
 }
 
+/** Its facts say that it lives in another pid namespace. They are wrong if it can be seen here, and has no keeper, under any number. */
+function isOrphanHere({ layout }: Context, { paths, listed: { agent, run } }: Located): boolean {
+  if (hasKeeper(`${agent.id}.${run.run}`)) return false;
+  return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0] ?? []).length > 0;
+}
+
 interface Done {
   alreadyStopped: boolean;
   tookMs: number;
@@ -240,9 +257,9 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { layout } = context;
   const { agent, run } = found.listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
-  const { facts, members } = await look(context, found);
+  const { facts, members } = await lookIfPossible(context, found);
   const { done } = facts;
-  const { verified, retires, forgets } = endingOf(facts, options.purge);
+  const { verified, retires, forgets } = endingOf(facts, members, options.purge);
   // Asked again it tells what was done then, not what is found now.
   if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge, streams: options.streams });
   else audit(context, failureEvents(name, facts.stop, problem ?? "something is left"));
@@ -250,7 +267,8 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
-    if (forgets) registry.deleteRun(agent.id, run.run);
+    // Its launcher may have come as far as an intent meanwhile, and have told the registry.
+    if (forgets && !readFacts(found.paths).intent) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });
   return {

@@ -17,7 +17,7 @@ type Words = readonly [command: string, ...args: string[]];
 interface Client {
   file(home: string, env: Env): string;
   /** Undefined when the file is not what the client itself would read. */
-  edit(text: string, words: Words): string | undefined;
+  edit(text: string, words: Words, env: Env): string | undefined;
 }
 
 const asJson = (text: string, [command, ...args]: Words): string | undefined =>
@@ -31,7 +31,13 @@ const TABLE: Readonly<Record<ClientName, Client>> = {
   },
   codex: {
     file: (home, env) => join(env["CODEX_HOME"] || join(home, ".codex"), "config.toml"),
-    edit: (text, [command, ...args]) => setTable(text, "mcp_servers.midwatch", { command, args }),
+    // It hands on few variables; without this one the server would look for its records in another folder than the person does.
+    edit: (text, [command, ...args], { XDG_STATE_HOME }) =>
+      setTable(text, "mcp_servers.midwatch", {
+        command,
+        args,
+        ...(XDG_STATE_HOME && { env_vars: ["XDG_STATE_HOME"] }),
+      }),
   },
   gemini: { file: (home) => join(home, ".gemini", "settings.json"), edit: asJson },
   opencode: {
@@ -59,7 +65,7 @@ export function planEdit(name: ClientName, env: Env): Edit {
     throw new MidwatchError("BAD_PATH", `${file} cannot be read.`, { hint: "Check its permissions." });
   const words: Words =
     findCommand("midwatch", env["PATH"] ?? "") === undefined ? midwatchWords(["mcp"]) : ["midwatch", "mcp"];
-  const after = TABLE[name].edit(before, words);
+  const after = TABLE[name].edit(before, words, env);
   if (after !== undefined) return { client: name, file, before, after };
   throw new MidwatchError("BAD_CONFIG", `${file} is not written in a way that midwatch can add to.`, {
     hint: `Add it by hand: a server "midwatch" on stdio with the command ${words.join(" ")}`,

@@ -1,7 +1,7 @@
 /** What hides secrets in the text of each run: made once from the fingerprints that the run's folder holds. */
 import type { AgentId } from "../core/ids.ts";
 import { type Masker, masker } from "../core/mask.ts";
-import { type SecretPrints, secretFinder } from "../core/secret-values.ts";
+import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { ListRecord } from "../core/types.ts";
 import { readFact } from "../disk/sealed.ts";
 import { type LogRecord, toRecord } from "../log/record.ts";
@@ -27,7 +27,7 @@ export class Maskers {
     if (known !== undefined) return known;
     const task = withReader(this.#context, (registry) => registry.get(agent))?.agent.task;
     const paths = task && this.#context.layout.run(task, agent, run);
-    const prints = paths && readFact<SecretPrints>(paths, paths.secrets);
+    const prints = paths && readFact<SecretPrints>(paths, paths.secrets, SECRET_PRINTS);
     const made = masker(prints ? secretFinder(prints) : undefined);
     this.#made.set(key, made);
     return made;

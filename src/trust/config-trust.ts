@@ -3,10 +3,10 @@
  * secrets counts only when a person trusted the file as it is: path and SHA-256 stand in the state folder. A changed file is untrusted again.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { guardedSettings } from "../core/config/config.ts";
-import { MidwatchError } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
 import { errno } from "../disk/fault.ts";
 import { assertOwner } from "../disk/guard/owner.ts";
@@ -84,12 +84,12 @@ export function sha256Of(data: string | Uint8Array): string {
 
 function readBytes(path: string): Buffer | undefined {
   try {
-    const bytes = readFileSync(path);
-    if (bytes.length <= MOST_BYTES) return bytes;
+    if (statSync(path).size <= MOST_BYTES) return readFileSync(path);
     throw new MidwatchError("BAD_CONFIG", `${path} is larger than ${MOST_BYTES} bytes.`, { hint: "Make it smaller." });
   } catch (error) {
     if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return undefined;
     if (error instanceof MidwatchError) throw error;
+    throwIfExhausted(error);
     throw new MidwatchError("BAD_CONFIG", `${path}: ${error instanceof Error ? error.message : String(error)}`, {
       hint: "Mend or remove the file.",
     });

@@ -38,8 +38,8 @@ export interface Ownership {
 }
 
 const ID = /^[0-9a-f]{32}$/;
-/** What a workspace has before anything is in it. */
-const FRESH: readonly string[] = [".gitignore", "active", "workspace.json"];
+/** What a workspace has before anything is in it, and what others who make it at the same time are just writing there. */
+const FRESH = /^(\.gitignore|active|workspace\.json|\.write-test\..*|\..+\.[0-9a-f]{12}\.tmp)$/;
 
 /** Living keepers that keep a run of this workspace; asked only where it decides. */
 export interface Keepers {
@@ -88,7 +88,7 @@ export function takeOver(layout: Layout, state: StateFolder): void {
 }
 
 function isFresh({ root, active }: Layout): boolean {
-  const others = namesIn(root, root).filter((name) => !FRESH.includes(name) && !name.startsWith(".write-test."));
+  const others = namesIn(root, root).filter((name) => !FRESH.test(name));
   return others.length === 0 && namesIn(root, active).length === 0;
 }
 

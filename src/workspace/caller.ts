@@ -83,7 +83,7 @@ export function isBelow(context: Context, target: AgentId, above: AgentId): bool
   return false;
 }
 
-function refuse(agent: AgentId, what: string): never {
+export function refuse(agent: AgentId, what: string): never {
   throw new MidwatchError("REFUSED_RIGHT", `The agent ${quote(agent)} may not ${what}.`, {
     hint: "An agent may report for itself, start agents below it and stop those, and send messages on its task. Ask the person who started it.",
   });

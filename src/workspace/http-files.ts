@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
+import { name, pid, type Shape, whole } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import type { ProcessIdentity } from "../core/types.ts";
 import { removeFile } from "../disk/inside.ts";
@@ -19,6 +20,7 @@ export interface ServerFact extends ProcessIdentity {
   started_at: string;
 }
 
+const SERVER: Shape = { url: name, pid, start_ticks: whole };
 const TOKEN = /^[0-9a-f]{64}$/;
 
 /** The token of this workspace. An agent is not given it: it has its own capability. */
@@ -44,13 +46,13 @@ export function announceServer({ layout }: Context, url: string): void {
 }
 
 export function withdrawServer({ layout }: Context, url: string): void {
-  const fact = readJson<ServerFact>(layout.httpServer).value;
+  const fact = readJson<ServerFact>(layout.httpServer, { shape: SERVER }).value;
   if (fact?.url === url && fact.pid === process.pid) removeFile(layout.root, layout.httpServer);
 }
 
 /** A server that lives; undefined when there is none, or it was killed and left its file. */
 export function announcedServer({ layout }: Context): ServerFact | undefined {
-  const fact = readJson<ServerFact>(layout.httpServer).value;
+  const fact = readJson<ServerFact>(layout.httpServer, { shape: SERVER }).value;
   const lives = fact !== undefined && readProcess(fact.pid)?.start_ticks === fact.start_ticks;
   return lives && /^http:\/\/[^/]+$/.test(fact.url) ? fact : undefined;
 }

