@@ -244,6 +244,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     running: "agents",
     max_running: "",
     full: "too little room on its disk for another agent",
+    sent: "how far its journal is at the hub (may be missing)",
     reachable: "it answered just now",
     draining: "it gets no new agents",
   } satisfies Fields<HostRecord>,
