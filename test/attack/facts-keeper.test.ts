@@ -110,10 +110,10 @@ it("an intent and a claim with a path for a nonce: nothing is deleted, and the r
   for (const [name, fact] of Object.entries({ "intent.json": lab.intent(record), claim: lab.fact(record, "claim") }))
     writeFileSync(join(lab.runDir(record), name), JSON.stringify({ ...(fact as object), nonce }));
   writeFileSync(join(lab.root, "active", `${record.agent}.1`), `${record.task}/runs/${record.agent}/1\n`);
-  for (const command of [["ls", "--all"], ["reap"], ["stop", record.agent], ["up", "--once"]])
-    expect((await lab.cli(...command)).stderr).not.toContain("INTERNAL");
   const show = await lab.cli("show", record.agent);
   expect(show.stdout).toContain("Damaged: intent.json");
+  for (const command of [["ls", "--all"], ["reap"], ["stop", record.agent], ["up", "--once"]])
+    expect((await lab.cli(...command)).stderr).not.toContain("INTERNAL");
   expect(existsSync(join(victim, "deep"))).toBe(true);
-  rmSync(lab.runDir(record), { recursive: true });
+  rmSync(lab.runDir(record), { recursive: true, force: true });
 });

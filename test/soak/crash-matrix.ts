@@ -88,7 +88,8 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
       if (error.code !== "NOT_FOUND_AGENT") throw error;
       return []; // Killed before its intent was written: given up by the launch time-out, and nothing tells of it.
     });
-  if (over === undefined || over.phase === "intended") {
+  // Killed between its intent and its keeper: given up too, and told.
+  if (over === undefined || over.phase === "intended" || over.phase === "launch_failed") {
     if (existsSync(side)) say("an agent printed and was given up");
     return { what: "never started", bytes: 0 };
   }
