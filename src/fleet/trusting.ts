@@ -80,8 +80,10 @@ export class Trusting extends HoldsContext {
     const { layout, trust } = this.context;
     for (const { agent, queued } of await this.#open()) {
       if (!queued) continue;
-      const text = readText(locate(this.context, agent).paths.intent);
-      if (text !== undefined) recordLater(trust.state, text, `${agent} was queued when its workspace was taken over`);
+      const { intent } = locate(this.context, agent).paths;
+      const text = readText(intent);
+      if (text !== undefined)
+        recordLater(trust.state, intent, text, `${agent} was queued when its workspace was taken over`);
     }
     recordWaiting(this.context);
     setOnlyRead(layout.root, false);

@@ -61,7 +61,7 @@ function accept(
   const at = iso();
   const message = { id: randomUUID(), at, from, text, state: "accepted" as const };
   const line = { ...message, input: driver?.message?.(text) };
-  recordLater(trust.state, JSON.stringify(line), `a message to ${paths.of.agent}`);
+  recordLater(trust.state, paths.messages, JSON.stringify(line), `a message to ${paths.of.agent}`);
   const write = (): void => {
     makeFolder(layout.root, paths.dir); // A sealed run has none.
     append(paths.messages, [line], { sync: true });

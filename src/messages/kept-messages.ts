@@ -62,8 +62,10 @@ export function forgetMessages(context: Context, { task, agent, run }: RunName, 
 
 /** Of a workspace that a person takes over: what waits in it counts from now on. */
 export function recordWaiting(context: Context): void {
-  for (const { agent, run } of withReader(context, (registry) => registry.list({ all: true })))
-    for (const { state, line } of keptMessages(context.layout.run(agent.task, agent.id, run.run).messages))
+  for (const { agent, run } of withReader(context, (registry) => registry.list({ all: true }))) {
+    const { messages } = context.layout.run(agent.task, agent.id, run.run);
+    for (const { state, line } of keptMessages(messages))
       if (state === "accepted")
-        recordLater(context.trust.state, line, `waited for ${agent.id} when its workspace was taken over`);
+        recordLater(context.trust.state, messages, line, `waited for ${agent.id} when its workspace was taken over`);
+  }
 }

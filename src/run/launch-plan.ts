@@ -170,6 +170,8 @@ export function composedOf(
   const request = makeRequest();
   const { model, permission, cwd, args } = asked;
   const resume = asked.resume ? asked.session : null;
+  assertNoFlag("model", model);
+  assertNoFlag("session", resume);
   const launch = driver.launch({ ...request, model, permission, cwd, resume, interactive, args });
   const stdin = interactive ? null : promptFile;
   return {
@@ -179,6 +181,14 @@ export function composedOf(
     message: interactive ? { text: request.prompt, driver } : null,
     files: launch.files,
   };
+}
+
+/** A CLI would take it for one of its flags, such as that for all permissions: an agent names the model, and an output the session. */
+function assertNoFlag(what: string, value: string | null): void {
+  if (value?.startsWith("-"))
+    throw new MidwatchError("USAGE", `${quote(value)} cannot be the name of a ${what}: it begins with a dash.`, {
+      hint: "Further arguments for the CLI stand behind --.",
+    });
 }
 
 /** What every keeper of the run is told, also one that takes over. */

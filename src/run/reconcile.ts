@@ -44,7 +44,7 @@ import {
   unbornStep,
 } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
-import { leastPermission, rightsOf } from "./rights-plan.ts";
+import { carriedBy, leastPermission } from "./rights-plan.ts";
 
 export interface ReconcileOptions {
   /** Monotonic. */
@@ -183,7 +183,7 @@ export async function adopt(
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
   const name = `${intent.agent}.${intent.run}`;
   // What it may hand on its first keeper knew; its intent it may have changed since.
-  const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
+  const rights = { ...carriedBy(layout.root, intent), permission: leastPermission(["ask", intent.permission]) };
   const again: Order[] = isDamaged(facts.damaged, "done.json") ? [["done", "damaged"]] : [];
   const orders = commonOrders(layout, intent, trust.state.folder("later"));
   await startKeeper("adopt", name, nonce, [...orders, ...again], env, rights);

@@ -2,7 +2,7 @@
  * The state folder of this user: `$XDG_STATE_HOME/midwatch`, outside every project and readable by this user alone. It holds what a person
  * said may act (src/trust). No repository can bring such a folder along, and an agent that may only edit its project cannot write there.
  */
-import { lstatSync, unlinkSync } from "node:fs";
+import { lstatSync, readdirSync, unlinkSync } from "node:fs";
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
@@ -45,6 +45,14 @@ export class StateFolder {
     }
   }
 
+  names(kind: Kind): string[] {
+    try {
+      return readdirSync(join(this.path, kind)).flatMap((name) => NAMED.exec(name)?.[1] ?? []);
+    } catch {
+      return [];
+    }
+  }
+
   /** Best effort: a record that is left is of no use to anybody. */
   remove(kind: Kind, name: string): void {
     try {
@@ -68,6 +76,8 @@ export class StateFolder {
     return join(this.folder(kind), `${name}.json`);
   }
 }
+
+const NAMED = /^([0-9a-f]{32,64})\.json$/;
 
 /** Of the caller; one that gives an environment without any of these has the process's own. */
 function stateHome(env: Readonly<Record<string, string | undefined>>): string {
