@@ -53,8 +53,8 @@ async function trial(
   tally: Record<"proven" | "told as left" | "in doubt, and gone", number>,
 ): Promise<string | undefined> {
   const { runs } = lab.workspace;
-  const name = `m${mark}`;
-  // Its keeper may be killed before it can answer: then the launch failed, and the agent is found by its name.
+  const name = `trial${tally.proven + tally["told as left"] + tally["in doubt, and gone"]}`; // Its keeper has it in its command line.
+  // The keeper may be killed before it can answer: then the launch failed, and the agent is found by its name.
   const record = await runs.start({ argv: ["sh", SCRIPT, mark, ...tricks], name }).catch(() => runs.show(`${name}-`));
   try {
     await until(() => isReady(record), 15_000, `${tricks} is ready`);
