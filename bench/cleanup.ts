@@ -71,9 +71,7 @@ async function lookAfterEnds(root: string, count: number): Promise<Looked> {
   const unsettled = listed.filter(({ phase, outcome }) => phase !== "drained" || outcome !== "completed").length;
   const prompts = globSync("TASK-*/agent_prompt_*", { cwd: root }).length;
   const open = leases(records.map(({ log }) => log)).filter((state) => state !== "free").length;
-  const unclean = records.filter(
-    ({ agent }) => !existsSync(join(root, task, "runs", agent, "1", "cleanup.json")),
-  ).length;
+  const unclean = records.filter(({ agent }) => !existsSync(join(root, task, "runs", agent, "1.json"))).length;
   const wrong = unsettled + prompts + open + unclean + Math.abs(listed.length - count);
   return { cpu: (user + system) / 1000, wall, wrong };
 }

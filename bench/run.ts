@@ -118,6 +118,7 @@ function prepare(): (name: string) => string {
   copyFileSync(keeperBinary().path, keeper);
   for (const name of Object.keys(process.env)) if (name.startsWith("MIDWATCH_")) delete process.env[name];
   process.env["MIDWATCH_KEEPER"] = keeper;
+  process.env["XDG_STATE_HOME"] = join(dir, "state"); // What is made here is gone with it.
   return load;
 }
 

@@ -3,6 +3,7 @@
 #include "keeper.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -97,6 +98,21 @@ static bool is_message(int fd, int64_t at, int64_t end, Input *in) {
   return true;
 }
 
+/* Anybody with the agent's rights can write a line: it counts when who sent it recorded its SHA-256 outside of the project. */
+static bool is_recorded(const Input *in, int fd, int64_t at, int64_t end) {
+  char piece[PIECE], path[4096], hex[65];
+  Sha256 sum;
+  if (!in->later) return true;
+  sha256_begin(&sum);
+  for (ssize_t n; at < end; at += n) {
+    n = pread(fd, piece, end - at < PIECE ? (size_t)(end - at) : PIECE, (off_t)at);
+    if (n <= 0) return false;
+    sha256_add(&sum, piece, (size_t)n);
+  }
+  sha256_end(&sum, hex);
+  return (size_t)snprintf(path, sizeof path, "%s/%s.json", in->later, hex) < sizeof path && access(path, F_OK) == 0;
+}
+
 /* ---- the file: an agent can write it, so no more of it is read at a time than a stop can wait for, and nothing of it is kept ---- */
 static int open_messages(const Run *run, struct stat *st) {
   int fd = openat(run->dir_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -157,8 +173,9 @@ static bool take_next(Run *run, int64_t *most) {
     if (!end) break;
     if (in->adopting) take_note(in, fd, end);
     else if (end - in->at <= LINE && (*most -= end - in->at, is_message(fd, in->at, end - 1, in))) {
-      if (!note(run, in->id, "injecting", end)) { in->looked = in->at; break; } /* no room: nothing was sent, and the next look finds it again */
-      in->end = end;
+      bool recorded = is_recorded(in, fd, in->at, end - 1);
+      if (!note(run, in->id, recorded ? "injecting" : "refused", end)) { in->looked = in->at; break; } /* no room: nothing was sent, and the next look finds it again */
+      if (recorded) in->end = end;
     }
     in->at = end;
   }

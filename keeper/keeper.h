@@ -126,6 +126,10 @@ void log_guard(Run *run); /* remakes what was deleted */
 void log_sync_start(Run *run);
 void log_sync_end(Run *run); /* its thread has ended when this returns */
 void log_own_description(Log *log);
+typedef struct { uint32_t h[8]; uint64_t n; unsigned char rest[64]; } Sha256;
+void sha256_begin(Sha256 *sum);
+void sha256_add(Sha256 *sum, const void *bytes, size_t n);
+void sha256_end(Sha256 *sum, char hex[65]);
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
 uint32_t crc32c_of_tail(uint32_t whole, uint32_t head, uint64_t tail_bytes); /* from the CRCs of all and of what is before it */
 
@@ -146,6 +150,7 @@ void event_append(Run *run, const char *type, const char *content);
 typedef struct { char id[37]; int64_t upto, end; } Unread; /* in bytes of the FIFO, and of messages.jsonl */
 typedef struct {
   const char *path;          /* the FIFO, or NULL: the run takes no messages */
+  const char *later;         /* the folder that says which lines midwatch wrote; NULL: all */
   int fd, watch;             /* our end, and one that tells what is unread */
   int64_t at, written; ino_t file; /* how far messages.jsonl was taken up; bytes that went into the FIFO */
   int64_t looked;            /* the line at `at` has no newline before this */

@@ -19,7 +19,7 @@ export type { LogOptions, LogRecord, Page } from "./fleet/workspace.ts";
 export type { SearchHit } from "./stream/search.ts";
 
 // workspace.files: what those that ended leave behind.
-export type { Archived, PruneOptions, PruneRecord } from "./fleet/workspace.ts";
+export type { Archived, PinRecord, PruneOptions, PruneRecord } from "./fleet/workspace.ts";
 
 // workspace.mail: messages to agents.
 export type { Message, MessageState } from "./core/types.ts";

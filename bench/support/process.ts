@@ -107,7 +107,7 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
 export function traces(dir: string): string[] {
   if (!existsSync(dir)) return [];
   const intents = readdirSync(dir, { recursive: true, encoding: "utf8" }).filter((path) =>
-    path.endsWith("/intent.json"),
+    /\/(intent|\d+)\.json$/.test(path),
   );
   const nonces = intents.map((path) => /"nonce":"([0-9a-f]{32})"/.exec(readFileSync(join(dir, path), "utf8"))?.[1]);
   const base = cgroupBase();

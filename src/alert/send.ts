@@ -1,6 +1,6 @@
 /** Sends one message on one route, once, and says what became of it. It never throws. */
 
-import { cut } from "../core/one-line.ts";
+import { cut } from "../core/text/one-line.ts";
 import { feed } from "../process/feed.ts";
 import { RefusedAddress } from "./address.ts";
 import { type Alert, fullText, inOneLine } from "./message.ts";

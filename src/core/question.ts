@@ -3,7 +3,7 @@
  * provide. An offer of more work ("Would you like me to commit this too?") is none, because the work is done without an answer.
  * Where it is not sure it says no: a false call costs more than a question that is read late.
  */
-import { cut, oneLine } from "./one-line.ts";
+import { cut, oneLine } from "./text/one-line.ts";
 
 const TAIL_CHARS = 2000;
 const QUESTION_CHARS = 240;

@@ -207,6 +207,8 @@ export interface ShowRecord extends ListRecord {
   runs: RunSummary[];
   files: TrackedFile[];
   cleanup_failures: CleanupFailure[];
+  /** No prune takes it. */
+  pinned: boolean;
   /** Agents that its CLI started inside its own process; null while that is not known. */
   subagents: number | null;
   /** The call that it left for a person to decide. */

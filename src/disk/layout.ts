@@ -37,6 +37,8 @@ export interface Layout {
   active: string;
   /** What prune took away, for a while. */
   trash: string;
+  /** That people were told of retention by itself, where they did not expect it. */
+  retention: string;
   /** One git worktree for each agent that has its own, by its id. */
   worktrees: string;
   worktree(agent: AgentId): string;
@@ -95,16 +97,20 @@ interface AgentPaths {
   summaryHistory: string;
   /** What a model said last, how far it was given the log, and what it cost in the last hour. */
   secondOpinion: string;
-  /** `runs/<agent>`; one numbered folder for each run. */
+  /** `runs/<agent>`; one numbered folder for each run, or one numbered file when it is sealed. */
   runs: string;
   /** What its worktree was made from. */
   worktree: string;
+  /** It is there while a person wants the agent to stay. */
+  pinned: string;
 }
 
 export interface RunPaths {
   /** Whose paths these are. */
   of: { task: TaskId; agent: AgentId; run: number };
   dir: string;
+  /** All facts of it in one file, once it has ended and was cleaned up. */
+  sealed: string;
   claim: string;
   intent: string;
   start: string;
@@ -158,6 +164,7 @@ export function layout(root: string): Layout {
     httpServer: join(root, "http.json"),
     active: join(root, "active"),
     trash: join(root, "trash"),
+    retention: join(root, "retention.json"),
     worktrees: join(root, "worktrees"),
     worktree: (agent) => join(root, "worktrees", agent),
     register: (key) => join(root, parseRegisterKey(key)),
@@ -225,6 +232,7 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
     secondOpinion: `${dir}/summaries/${agent}/second_opinion.json`,
     runs: `${dir}/runs/${agent}`,
     worktree: `${dir}/runs/${agent}/worktree.json`,
+    pinned: `${dir}/runs/${agent}/pinned.json`,
   };
 }
 
@@ -233,6 +241,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
   const archive = `${dir}/archive`;
   return {
     dir: at,
+    sealed: `${at}.json`,
     claim: `${at}/claim`,
     intent: `${at}/intent.json`,
     start: `${at}/start.json`,

@@ -79,14 +79,14 @@ export interface JsonBounds {
   shape?: Shape;
 }
 
-/** A JSON file: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
+/** A JSON file of ours, no link: `value`, or undefined when it is missing, or undefined with the `reason` it cannot be used. Throws only for want of descriptors. */
 export function readJson<T>(
   path: string,
   { bytes = READ_MAX, depth = FACT_DEPTH, shape }: JsonBounds = {},
 ): JsonRead<T> {
   let text: string;
   try {
-    text = readPlain(path, bytes);
+    text = readPlain(path, bytes, constants.O_NOFOLLOW);
   } catch (error) {
     throwIfExhausted(error);
     const missing = errno(error) === "ENOENT" || errno(error) === "ENOTDIR";
@@ -192,8 +192,8 @@ export function readText(path: string): string | undefined {
 const small = Buffer.alloc(16 << 10);
 
 /** A FIFO or a device in the place of a file must not keep a reader waiting, nor fill its memory. */
-function readPlain(path: string, most: number): string {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+function readPlain(path: string, most: number, flags = 0): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | flags);
   try {
     const file = fstatSync(fd);
     if (!file.isFile()) throw new Error("not a plain file");

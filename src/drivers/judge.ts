@@ -5,7 +5,7 @@
 
 import { stripVTControlCharacters } from "node:util";
 import { maskText } from "../core/mask.ts";
-import { oneLine } from "../core/one-line.ts";
+import { oneLine } from "../core/text/one-line.ts";
 import type { Ending, Judged } from "./driver.ts";
 
 const REASON_LENGTH = 400;

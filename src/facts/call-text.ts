@@ -1,7 +1,7 @@
 /** A tool's input in one line: the field that says most, bounded and without secrets. */
 
 import { maskText } from "../core/mask.ts";
-import { oneLine } from "../core/one-line.ts";
+import { oneLine } from "../core/text/one-line.ts";
 import { inputText } from "../judge/input-text.ts";
 
 const CHARS = 120;

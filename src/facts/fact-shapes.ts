@@ -51,7 +51,7 @@ const intent: Shape = {
   boot_id: name,
   pid_ns: name,
   created_at: time,
-  created_mono_ms: quantity,
+  created_mono_ms: whole,
   driver: name,
   role: orNull(name),
   name: orNull(name),

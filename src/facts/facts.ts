@@ -2,9 +2,6 @@
  * The facts of one run as they are on disk now. One that is missing, torn or not of its shape is undefined, and so is one that the
  * process table contradicts: facts are claims of somebody with the agent's rights.
  */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { throwIfExhausted } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
 import type {
   ClaimFact,
@@ -18,9 +15,9 @@ import type {
   StuckFact,
 } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
 import { type Host, host, isKeeper, readProcess } from "../process/identity.ts";
 import { type FactName, factBytes, factFault } from "./fact-shapes.ts";
+import { type FactSource, factSource } from "./fact-source.ts";
 
 export interface Facts {
   intent: IntentFact | undefined;
@@ -41,6 +38,8 @@ export interface Facts {
   ending: boolean;
   /** Facts that are there and cannot be used, each with the reason. */
   damaged: readonly string[];
+  /** It is sealed, and so over, and how it ended cannot be read. */
+  unreadable: boolean;
   /** What says that the run is over although processes of it live (witness.ts). */
   refuted: string | null;
 }
@@ -52,13 +51,19 @@ export function readFacts(paths: RunPaths): Facts {
   return { ...readOnce(paths), keeperLives: false };
 }
 
-function readOnce(paths: RunPaths): Facts {
-  const names = namesOf(paths.dir);
-  const damaged: string[] = [];
-  // Most facts of a living run are not there, and a failed open costs more than reading the folder.
+/** Sealed while it was read: what was missing then stands in the file. More often only somebody plays with the folder. */
+const TRIES = 3;
+
+function readOnce(paths: RunPaths, tries = TRIES): Facts {
+  const source = factSource(paths);
+  const facts = factsOf(paths, source);
+  return source.changed() && tries > 1 ? readOnce(paths, tries - 1) : facts;
+}
+
+function factsOf(paths: RunPaths, source: FactSource): Facts {
+  const damaged = source.damaged === undefined ? [] : [source.damaged];
   const read = <T>(fact: FactName): T | undefined => {
-    if (!names.has(fact)) return undefined;
-    const { value, reason } = readJson<T>(join(paths.dir, fact), { bytes: factBytes(fact) });
+    const { value, reason } = source.read<T>(fact, factBytes(fact));
     const fault = value === undefined ? reason && "cannot be read" : factFault(fact, value);
     if (fault !== undefined) damaged.push(`${fact} ${fault}`);
     return fault === undefined ? value : undefined;
@@ -78,27 +83,22 @@ function readOnce(paths: RunPaths): Facts {
     keeperLives: false,
     ending: false,
     damaged,
+    unreadable: false,
     refuted: null,
   };
   facts.keeperLives = livingKeeper(facts) !== undefined;
   // Whoever writes done.json does nothing after it but end: while it lives, the file is another's, or moments old.
   facts.ending = facts.done !== undefined && (facts.keeperLives || livingAdopter(facts) !== undefined);
+  facts.unreadable = source.isSealed && !facts.done && !facts.keeperLives;
+  if (facts.unreadable && damaged.length === 0) damaged.push("it is sealed without done.json");
   if (facts.ending) facts.done = undefined;
   if (facts.exit && mainLives(facts)) facts.exit = undefined;
-  if (facts.done || facts.start?.exec_error || facts.claim?.by === "launcher") facts.cleanup = read("cleanup.json");
+  const isOver = facts.done || facts.start?.exec_error || facts.claim?.by === "launcher" || facts.unreadable;
+  if (isOver) facts.cleanup = read("cleanup.json");
   if (facts.done) return { ...facts, adopter: undefined };
   facts.hold = read("hold.json");
   facts.stuck = read("stuck.json");
   return facts;
-}
-
-function namesOf(dir: string): ReadonlySet<string> {
-  try {
-    return new Set(readdirSync(dir));
-  } catch (error) {
-    throwIfExhausted(error);
-    return new Set();
-  }
 }
 
 /** Its names become paths: an intent that names another run than the one whose folder it lies in is none. */

@@ -23,6 +23,7 @@ import type {
 import { readFacts } from "./facts.ts";
 import { lastReports } from "./last-reports.ts";
 import { agentRow, runRow } from "./record.ts";
+import { numbersIn } from "./run-numbers.ts";
 import { LAUNCH_MS } from "./state.ts";
 import { trackedFiles } from "./tracked.ts";
 
@@ -64,18 +65,15 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
     if (fact)
       tasks.push({ id: task, description: fact.description, created_at: fact.created_at, data: { ...fact, task } });
     for (const agent of names(layout.task(task).runs).filter(isAgentId)) {
-      const numbers = names(layout.agent(task, agent).runs)
-        .map(Number)
-        .filter((run) => Number.isSafeInteger(run) && run > 0);
-      const known = numbers
-        .sort((a, b) => a - b)
+      const known = numbersIn(names(layout.agent(task, agent).runs))
         .map((run) => ({ run, facts: readFacts(layout.run(task, agent, run)) }))
         .filter(({ facts }) => facts.intent !== undefined || facts.damaged.length > 0);
       const newest = known.at(-1);
       if (!newest) continue;
-      const intent = known.find(({ facts }) => facts.intent)?.facts.intent;
-      agents.push(intent ? agentRow(intent) : unknownAgent(task, agent));
-      for (const { run, facts } of known) runs.push(runRow(layout, task, agent, run, facts, run === newest.run));
+      const rows = known.map(({ run, facts }) => runRow(layout, task, agent, run, facts, run === newest.run));
+      const first = known.find(({ facts }) => facts.intent)?.facts.intent;
+      agents.push(first ? agentRow(first) : unknownAgent(task, agent));
+      runs.push(...rows);
       for (const file of trackedFiles(layout, { task, agent, run: newest.run }))
         files.push({ ...file, agent, run: newest.run });
       const said = storedSummary(layout, task, agent);
@@ -89,10 +87,10 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
   return { tasks, agents, runs, files, reports, summaries };
 }
 
-/** No intent of it can be read. It is listed all the same: it may live. */
+/** No intent of it can be read. It is listed all the same: it may live, and its log is there. */
 function unknownAgent(task: TaskId, id: AgentId): AgentRow {
-  const nothing = { role: null, name: null, parent: null, model: null, labels: [], capability: "" };
-  return { id, task, driver: "command", depth: 0, created_at: NEVER, ...nothing };
+  const unknown = { role: null, name: null, parent: null, depth: 0, model: null, labels: null, capability: null };
+  return { id, task, driver: "command", created_at: NEVER, ...unknown };
 }
 
 /** What the watch said last; what is not whole is made again from the log. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimFact, ProcessIdentity } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
+import { readFact } from "../disk/sealed.ts";
 import { readProcess } from "../process/identity.ts";
 import type { Facts } from "./facts.ts";
 
@@ -9,14 +9,18 @@ import type { Facts } from "./facts.ts";
 const WAIT_MS = 5000;
 const KEEPER = "midwatch-keeper";
 
-/** A keeper has the log open for moments after its last fact; until its last thread has ended no file of the run may be touched. */
-export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<void> {
-  const keepers = [claim, readJson<ClaimFact>(paths.adopt).value];
+/** A keeper has the log open for moments after its last fact; until its last thread has ended no file of the run may be touched. False when it is still there. */
+export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Promise<boolean> {
+  const keepers = [claim, readFact<ClaimFact>(paths, paths.adopt)];
   const deadline = performance.now() + WAIT_MS;
   // By its name too: the number may be a stranger's, and its arguments go with its first thread.
   const lives = (one: ProcessIdentity | null | undefined): boolean => {
     const found = one ? readProcess(one.pid) : undefined;
     return found !== undefined && found.start_ticks === one?.start_ticks && found.name === KEEPER;
   };
-  while (done && keepers.some(lives) && performance.now() < deadline) await sleep(1);
+  while (done && keepers.some(lives)) {
+    if (performance.now() >= deadline) return false;
+    await sleep(1);
+  }
+  return true;
 }

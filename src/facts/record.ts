@@ -59,7 +59,7 @@ export function runRow(
     // What was printed, also when the file is compressed.
     bytes: (log.endsWith(".zst") ? done?.log_bytes : file?.size) ?? done?.log_bytes ?? 0,
     last_output_at: file && file.size > 0 ? iso(Math.trunc(file.mtimeMs)) : null,
-    created_at: intent?.created_at ?? claim?.at ?? iso(0),
+    created_at: intent?.created_at ?? claim?.at ?? iso(stat(layout.run(task, agent, run).sealed)?.mtimeMs ?? 0),
     created_mono_ms: intent?.created_mono_ms ?? null,
     started_at: start && !start.exec_error ? start.started_at : null,
     // The same before and after a failed launch has its done.json.

@@ -18,7 +18,7 @@ import { iso } from "../core/time.ts";
 import type { CleanupFact, FileKind, TrackedFile } from "../core/types.ts";
 import { errno } from "../disk/fault.ts";
 import type { Layout } from "../disk/layout.ts";
-import { readJson } from "../disk/replace.ts";
+import { readFact } from "../disk/sealed.ts";
 import type { RunName } from "../workspace/context.ts";
 import { SHAPES } from "./fact-shapes.ts";
 import { logPath } from "./log-path.ts";
@@ -34,9 +34,9 @@ const ENTRIES_MAX = 20_000;
  */
 export function trackedFiles(layout: Layout, { task, agent, run }: RunName): TrackedFile[] {
   const paths = layout.agent(task, agent);
-  const { dir, cleanup, intent } = layout.run(task, agent, run);
+  const of = layout.run(task, agent, run);
   const logs = logPath(layout, { task, agent, run, newest: true });
-  const hasWorktree = typeof readJson<IntentFact>(intent).value?.worktree === "string";
+  const hasWorktree = typeof readFact<IntentFact>(of, of.intent)?.worktree === "string";
   const kinds: [FileKind, string][] = [
     ["prompt", paths.prompt],
     ["log", logs.log],
@@ -45,13 +45,12 @@ export function trackedFiles(layout: Layout, { task, agent, run }: RunName): Tra
     ["deploy", paths.deploy],
     ["progress", paths.progress],
     ["findings", paths.findings],
-    ["run", dir],
+    ["run", lstat(of.sealed) ? of.sealed : of.dir],
     ["summaries", paths.summaries],
     ...(hasWorktree ? [["worktree", layout.worktree(agent)] as [FileKind, string]] : []),
   ];
-  const known = new Map(
-    readJson<CleanupFact>(cleanup, { shape: SHAPES["cleanup.json"] }).value?.files.map((file) => [file.path, file]),
-  );
+  const said = readFact<CleanupFact>(of, of.cleanup, SHAPES["cleanup.json"]);
+  const known = new Map(said?.files.map((file) => [file.path, file]));
   return kinds.map(([kind, path]) => {
     const file = lstat(path);
     const then = known.get(path);

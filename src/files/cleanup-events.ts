@@ -45,7 +45,7 @@ export function auditCleanup(
     before?.files.some(({ path, action }) => path === file.path && action === file.action) ?? false;
   for (const file of after.files) {
     const { path, action, bytes, sha256 } = file;
-    if ((action !== "deleted" && action !== "archived") || known(file)) continue;
+    if ((action !== "deleted" && action !== "archived") || known(file) || bytes === 0) continue;
     const shown = below(path);
     const content = `${action} ${shown} (${formatSize(bytes ?? 0)})`;
     events.push({ type: `cleanup.${action}`, content, task, agent, data: { run, path: shown, bytes, sha256 } });

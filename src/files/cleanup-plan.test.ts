@@ -42,6 +42,7 @@ describe("what is to be done", () => {
     ["R-004.6: a purge is asked for", cleaned(), { purge: true }, false],
     ["R-000.20: an archive is asked for", cleaned(), { archive: true }, false],
     ["R-002.19: what failed is tried again", cleaned(), { retry: true }, false],
+    ["it is to be sealed", cleaned(), { seal: true }, false],
   ])("%s", (_, given, asked: Asked, expected) =>
     expect(isCleanedUp(facts({ ...ended, ...given }), asked)).toBe(expected),
   );
@@ -51,7 +52,7 @@ describe("what is to be done", () => {
     return [purge, [...again], packs, touches];
   };
   it.each([
-    ["R-004.5: it has ended", ended, {}, LATER_MS, [false, [], false, false]],
+    ["R-004.5: it has ended: its facts become one file", ended, {}, LATER_MS, [false, [], false, true]],
     ["R-000.20: logs are packed at once", ended, {}, 0, [false, [], true, true]],
     ["R-004.1: without proof nothing is packed", unproven, {}, 0, [false, [], false, false]],
     ["R-004.1: nor when it is asked for", unproven, { archive: true }, 0, [false, [], false, false]],
@@ -62,7 +63,7 @@ describe("what is to be done", () => {
       { ...ended, ...cleaned() },
       { retry: true },
       0,
-      [false, [], false, false],
+      [false, [], false, true],
     ],
     ["R-002.3: purge", ended, { purge: true }, 0, [true, [], false, true]],
     ["R-002.3: purge before archive", ended, { purge: true, archive: true }, 0, [true, [], false, true]],

@@ -17,6 +17,8 @@ export interface Asked {
   archive?: boolean;
   /** Try again what failed. */
   retry?: boolean;
+  /** Nothing more than what every cleanup does in the end: all facts into one file. */
+  seal?: boolean;
 }
 
 interface CleanupPlan {
@@ -24,22 +26,31 @@ interface CleanupPlan {
   /** What should have been deleted is still to be deleted, also when somebody comes for another reason. */
   again: ReadonlySet<string>;
   packs: boolean;
+  /** All facts become one file, and empty files go. */
+  seals: boolean;
   /** A keeper must have let go of the files. */
   touches: boolean;
 }
 
 /** All was done before, and nothing more is asked for. */
 export function isCleanedUp(facts: Facts, asked: Asked): facts is Facts & { cleanup: CleanupFact } {
-  return facts.cleanup !== undefined && !asked.purge && !asked.archive && !asked.retry;
+  return facts.cleanup !== undefined && !asked.purge && !asked.archive && !asked.retry && !asked.seal;
 }
 
-export function cleanupPlan({ done, cleanup }: Facts, asked: Asked, archiveAfterMs: number): CleanupPlan {
+export function cleanupPlan(facts: Facts, asked: Asked, archiveAfterMs: number): CleanupPlan {
+  const { done, cleanup } = facts;
   const { purge = false, archive = false, retry = false } = asked;
   const tried = cleanup?.failures ?? [];
   const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
   const due = !purge && done?.verified === true && (archive || (archiveAfterMs === 0 && !cleanup));
   const packs = due || (retry && tried.some(({ step }) => step === "archive"));
-  return { purge, again, packs, touches: purge || packs || again.size > 0 };
+  const seals = isSealable(facts);
+  return { purge, again, packs, seals, touches: purge || packs || seals || again.size > 0 };
+}
+
+/** Of one that a launcher gave up the claim must stay in its place: a keeper that is only slow looks for it there. */
+export function isSealable({ intent, claim, done }: Facts): boolean {
+  return intent !== undefined && claim?.by === "keeper" && done?.verified === true;
 }
 
 /** What is lost, stuck or gone is not archived, whatever its row says. */
@@ -87,6 +98,7 @@ export function fileSteps(
       const gone = done?.removed?.findLast((one) => one.path === path);
       return { kind, report: { ...report, action: gone ? "deleted" : "missing", bytes: gone?.bytes ?? null } };
     }
+    if (plan.seals && bytes === 0 && (kind === "stderr" || kind === "index")) return { kind, report, deletes: true };
     const archived = before?.action === "archived";
     // The keeper removes the prompt; where no keeper ever was, it is ours to do.
     if (!isDoomed(plan, path) && (kind !== "prompt" || done))

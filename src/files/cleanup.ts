@@ -3,7 +3,7 @@
  * stream's result is read, each file is accounted for (kept, deleted or archived), and all of it is written to cleanup.json and
  * told to events.log. One failure does not stop the rest. Done by one process at a time; doing it twice gives the same.
  */
-import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { Progress } from "../core/progress.ts";
 import { iso } from "../core/time.ts";
@@ -11,9 +11,11 @@ import type { CleanupFact, FileReport, RunResult } from "../core/types.ts";
 import { namesIn, removeFile, removeTree } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { alone } from "../disk/lock.ts";
+import { sealRun } from "../disk/sealed.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { keepersGone } from "../facts/keepers-gone.ts";
+import { hasFact, numbersIn } from "../facts/run-numbers.ts";
 import { smallHash, trackedFiles } from "../facts/tracked.ts";
 import { leases } from "../process/keeper.ts";
 import { readResult } from "../stream/result.ts";
@@ -28,6 +30,7 @@ import {
   fileSteps,
   isCleanedUp,
   isLog,
+  isSealable,
   restoredFact,
   withGone,
   withPacked,
@@ -58,15 +61,15 @@ export async function cleanUp(
     const newest = isNewest(context, name);
     // First, while the stream is there.
     const result = known?.result ?? (now.done ? await told(readResult(context, name, now, options.streams)) : null);
-    const plan = cleanupPlan(now, options, context.config.archive_after);
-    if (plan.touches) await keepersGone(pathsOf(context, name), now);
+    const asked = cleanupPlan(now, options, context.config.archive_after);
+    const plan = { ...asked, seals: asked.touches && (await keepersGone(pathsOf(context, name), now)) && asked.seals };
     const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leases) : [];
     const done = steps.map((step) => carryOut(context.layout.root, step));
     let files = newest ? withGone(done, now) : (known?.files ?? []);
     if (plan.packs) files = await archiveSteps(context, { ...name, newest }, now, files, options);
     const fact = cleanupFact(plan, known, result, files, iso());
     // What cannot be written is not told either: whoever comes next does both.
-    if (write(context, name, fact)) auditCleanup(context, name, now, known, fact);
+    if (write(context, name, fact, plan.seals)) auditCleanup(context, name, now, known, fact);
     return fact;
   };
   return await underLock(context, name, facts, cleaned, options.waitMs);
@@ -86,7 +89,7 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
     const files: FileReport[] = [];
     for (const stderr of [false, true])
       files.push(await unpackLog(context, { ...name, newest, json, stderr }, progress));
-    write(context, name, restoredFact(now.cleanup, files, name.run, iso()));
+    write(context, name, restoredFact(now.cleanup, files, name.run, iso()), isSealable(now));
     return files;
   });
 }
@@ -122,8 +125,8 @@ const pathsOf = ({ layout }: Context, { task, agent, run }: RunName): RunPaths =
 /** Whether the files at the agent's names are this run's: no later run has come as far as an intent. */
 function isNewest({ layout }: Context, { task, agent, run }: RunName): boolean {
   try {
-    const numbers = namesIn(layout.root, layout.agent(task, agent).runs).map(Number);
-    return !numbers.some((number) => number > run && existsSync(layout.run(task, agent, number).intent));
+    const numbers = numbersIn(namesIn(layout.root, layout.agent(task, agent).runs));
+    return !numbers.some((number) => number > run && hasFact(layout.run(task, agent, number), "intent"));
   } catch {
     return false; // A link in the place of its folder: nothing is known, so nothing is touched.
   }
@@ -152,6 +155,7 @@ async function archiveSteps(
   for (const stderr of [false, true]) {
     const target = { ...name, stderr, json: intent?.driver !== "command" };
     const place = all.find(({ path }) => isLog(path) && path.includes("_stderr") === stderr);
+    if (place?.action === "deleted") continue;
     let file: FileReport;
     try {
       const done = await packLog(context, target, progress);
@@ -173,9 +177,12 @@ function movedIndex(context: Context, name: RunName, index: FileReport): FileRep
   return { ...index, path };
 }
 
-function write(context: Context, name: RunName, fact: CleanupFact): boolean {
+function write(context: Context, name: RunName, fact: CleanupFact, seals: boolean): boolean {
+  const { root } = context.layout;
+  const paths = pathsOf(context, name);
   try {
-    replaceInside(context.layout.root, pathsOf(context, name).cleanup, `${JSON.stringify(fact)}\n`);
+    const sealed = seals && sealRun(root, paths, { [basename(paths.cleanup)]: fact }, context.onStep);
+    if (!sealed) replaceInside(root, paths.cleanup, `${JSON.stringify(fact)}\n`);
     return true;
   } catch {
     // The report goes to the caller in any case; a full disk must not fail a stop that is proven.

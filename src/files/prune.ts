@@ -12,11 +12,13 @@ import { removeTree } from "../disk/inside.ts";
 import { alone } from "../disk/lock.ts";
 import { rebuildFrom } from "../facts/folders.ts";
 import { writeView } from "../facts/view.ts";
+import type { Listed } from "../registry/registry.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, withWriter } from "../workspace/context.ts";
 import { retireWorktree } from "../worktree/retire-worktree.ts";
 import { type Choice, choicesOf, whyGone } from "./prune-plan.ts";
-import { mustStay, type Survey, survey } from "./survey.ts";
+import { RESTORED_MS, rest } from "./retention-rest.ts";
+import { heldLogs, mustStay, type Survey, survey, surveySome } from "./survey.ts";
 import { itemId, listTrash, type Manifest, putIntoTrash, type TrashItem, takeFromTrash } from "./trash.ts";
 
 /** Which agents go; the configuration's age and size, unless something is named. */
@@ -41,24 +43,47 @@ export interface PruneRecord {
   errors: string[];
 }
 
-export function prune(context: Context, options: PruneOptions = {}): Promise<PruneRecord[]> {
+/** Nobody asked for it: what has a failed step of its cleanup stays, for a person to look at. */
+export interface Unasked {
+  /** A share: of these only, and by this time (performance.now) it ends. */
+  share?: { ended: readonly Listed[]; until: number };
+}
+
+const TOLD_EACH = 20;
+/** A share does not wait for another process that prunes. */
+const LOCK_MS = 10;
+
+export function prune(context: Context, options: PruneOptions = {}, unasked?: Unasked): Promise<PruneRecord[]> {
   if (options.dryRun) return plan(context, options);
-  return underLock(context, async () => {
-    const records = emptyTrash(context, context.config.trash_for);
-    withWriter(context, (registry) => rebuildFrom(context.layout, registry));
+  const share = unasked?.share;
+  const isOut = (): boolean => share !== undefined && performance.now() >= share.until;
+  const act = async (): Promise<PruneRecord[]> => {
+    const records = emptyTrash(context, context.config.trash_for, isOut);
+    if (share === undefined) withWriter(context, (registry) => rebuildFrom(context.layout, registry));
     const now = Date.now();
-    const { kept, choices } = await choose(context, survey(context), options);
+    const known = share === undefined ? survey(context) : surveySome(context, share.ended);
+    const { kept, choices } = await choose(context, known, options, unasked !== undefined);
     for (const [i, choice] of choices.entries()) {
+      if (i > 0 && isOut()) break;
       options.progress?.(`${i + 1} of ${choices.length}: ${choice.agent ?? choice.task.task}`);
       records.push(await takeAway(context, choice, now));
     }
+    const parts = choices.filter(({ agent }) => agent !== null).map(({ task }) => task.task);
+    for (const task of new Set(parts)) writeView(context, task);
+    tellTrashed(context, records, choices);
     return [...records, ...kept];
-  });
+  };
+  return underLock(context, act, share === undefined ? undefined : LOCK_MS);
+}
+
+/** Whether something in the trash has been there long enough. */
+export function emptiesNow(context: Context): boolean {
+  return expired(context, context.config.trash_for).length > 0;
 }
 
 /** For the loop: what has been in the trash long enough goes for good. */
 export function emptyAged(context: Context): Promise<PruneRecord[]> {
-  if (expired(context, context.config.trash_for).length === 0) return Promise.resolve([]);
+  if (!emptiesNow(context)) return Promise.resolve([]);
   return underLock(context, () => emptyTrash(context, context.config.trash_for));
 }
 
@@ -77,12 +102,13 @@ export function undoPrune(context: Context, asked?: string): Promise<PruneRecord
     }
     // An agent's task may have gone later, by itself: it comes back first.
     const tasks = items.filter(({ of }) => chosen.some(({ manifest }) => manifest?.task === of));
-    return [...new Set([...tasks, ...chosen])].map((item) => bringBack(context, item));
+    rest(context, RESTORED_MS);
+    return bringBack(context, [...new Set([...tasks, ...chosen])]);
   });
 }
 
-function underLock<T>({ layout }: Context, act: () => T | Promise<T>): Promise<T> {
-  return alone(layout, layout.locks.prune, act);
+function underLock<T>({ layout }: Context, act: () => T | Promise<T>, waitMs?: number): Promise<T> {
+  return alone(layout, layout.locks.prune, act, waitMs);
 }
 
 async function plan(context: Context, options: PruneOptions): Promise<PruneRecord[]> {
@@ -109,18 +135,23 @@ async function choose(
   context: Context,
   { agents, tasks, bytes }: Survey,
   options: PruneOptions,
+  unasked = false,
 ): Promise<{ choices: Choice[]; kept: PruneRecord[] }> {
-  const olderMs = options.olderMs ?? context.config.prune_after;
-  const overBytes = options.overBytes ?? context.config.prune_over;
+  // 0 in the configuration turns it off; asked for by a person it is every agent that has ended.
+  const olderMs = options.olderMs ?? (context.config.prune_after || Number.POSITIVE_INFINITY);
+  const overBytes = options.overBytes ?? (context.config.prune_over || Number.POSITIVE_INFINITY);
   const nowMs = Date.now();
   const going = new Map<AgentId, string>();
   const kept: PruneRecord[] = [];
   let left = bytes;
   const ended = agents.filter((one) => one.endedAt !== null).sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
+  const held = heldLogs(context, ended);
+  const living = agents.filter((one) => one.endedAt === null);
   for (const one of ended) {
     const why = whyGone(nowMs - (one.endedAt ?? 0), left, olderMs, overBytes);
     if (why === undefined) break;
-    const stay = await mustStay(context, one, agents);
+    const unsettled = unasked && one.failed ? "a step of its cleanup failed" : undefined;
+    const stay = unsettled ?? (await mustStay(context, one, living, held));
     if (stay !== undefined) {
       const { task, agent } = one;
       kept.push({ id: null, task, agent, action: "kept", why: stay, bytes: one.bytes, errors: [] });
@@ -129,7 +160,8 @@ async function choose(
     left -= one.bytes;
     going.set(one.agent, why);
   }
-  const choices = tasks.flatMap((task) => choicesOf(task, agents, going, nowMs - olderMs));
+  const inTask = Map.groupBy(agents, ({ task }) => task);
+  const choices = tasks.flatMap((task) => choicesOf(task, inTask.get(task.fact.task) ?? [], going, nowMs - olderMs));
   return { choices, kept };
 }
 
@@ -158,47 +190,76 @@ async function takeAway(
       // Whatever stayed is still the agent's: its rows come back with the next look at the folders.
       withWriter(context, (registry) => rebuildFrom(context.layout, registry));
     }
-    audit(context, [
-      {
-        type: "prune.trashed",
-        content: `${agent ?? task.task} is in the trash (${why}, ${formatSize(bytes)})`,
-        task: task.task,
-        ...(agent === null ? {} : { agent }),
-        data: { id, why, bytes, agents: ids, errors },
-      },
-    ]);
-    if (agent !== null) writeView(context, task.task);
     return { ...base, action: errors.length > 0 ? "failed" : "trashed", errors };
   } catch (error) {
     return { ...base, action: "failed", errors: [toMidwatchError(error).message] };
   }
 }
 
+/** Each by itself while they are few; else once for all of them. */
+function tellTrashed(context: Context, records: readonly PruneRecord[], choices: readonly Choice[]): void {
+  const gone = records.filter(({ action, id }) => id !== null && (action === "trashed" || action === "failed"));
+  if (gone.length > TOLD_EACH) {
+    const bytes = gone.reduce((sum, one) => sum + one.bytes, 0);
+    const why = gone[0]?.why ?? "";
+    const content = `${gone.length} agents and tasks are in the trash (${why}, ${formatSize(bytes)})`;
+    const errors = gone.flatMap((one) => one.errors).slice(0, TOLD_EACH);
+    audit(context, [
+      { type: "prune.trashed", content, data: { id: gone[0]?.id, why, bytes, count: gone.length, errors } },
+    ]);
+    return;
+  }
+  audit(
+    context,
+    gone.map(({ id, task, agent, why, bytes, errors }) => ({
+      type: "prune.trashed",
+      content: `${agent ?? task} is in the trash (${why}, ${formatSize(bytes)})`,
+      ...(task === null ? {} : { task }),
+      ...(agent === null ? {} : { agent }),
+      data: { id, why, bytes, agents: agentsOf(choices, task, agent), errors },
+    })),
+  );
+}
+
+function agentsOf(choices: readonly Choice[], task: TaskId | null, agent: AgentId | null): AgentId[] {
+  const choice = choices.find((one) => one.task.task === task && one.agent === agent);
+  return choice?.agents.map((one) => one.agent) ?? [];
+}
+
 function expired(context: Context, forMs: number): TrashItem[] {
   return listTrash(context).filter(({ at }) => at + forMs <= Date.now());
 }
 
-function emptyTrash(context: Context, forMs: number): PruneRecord[] {
-  return expired(context, forMs).map((item) => {
+function emptyTrash(context: Context, forMs: number, isOut = (): boolean => false): PruneRecord[] {
+  const gone: TrashItem[] = [];
+  const records = expired(context, forMs).flatMap((item) => {
+    if (isOut()) return [];
+    const before = record(item, "deleted", inTrash(context)); // While its manifest is there.
     try {
-      if (!removeTree(context.layout.root, join("trash", item.id))) return record(item, "deleted", "was gone already");
-      tell(context, "prune.deleted", `${item.of} is deleted for good`, item);
-      return record(item, "deleted", inTrash(context));
+      if (!removeTree(context.layout.root, join("trash", item.id))) return [{ ...before, why: "was gone already" }];
+      gone.push(item);
+      return [before];
     } catch (error) {
-      return { ...record(item, "failed", inTrash(context)), errors: [toMidwatchError(error).message] };
+      return [{ ...before, action: "failed" as const, errors: [toMidwatchError(error).message] }];
     }
   });
+  tell(context, "prune.deleted", gone, "deleted for good");
+  return records;
 }
 
-function bringBack(context: Context, item: TrashItem): PruneRecord {
-  try {
-    const errors = takeFromTrash(context, item);
-    if (errors.length > 0) return { ...record(item, "failed", "undo"), errors };
-    tell(context, "prune.restored", `${item.of} is back from the trash`, item);
-    return record(item, "restored", "undo");
-  } catch (error) {
-    return { ...record(item, "failed", "undo"), errors: [toMidwatchError(error).message] };
-  }
+function bringBack(context: Context, items: readonly TrashItem[]): PruneRecord[] {
+  const left = takeFromTrash(context, items);
+  const errorsOf = (item: TrashItem): string[] => left.get(item.id) ?? [];
+  tell(
+    context,
+    "prune.restored",
+    items.filter((item) => errorsOf(item).length === 0),
+    "back from the trash",
+  );
+  return items.map((item) => {
+    const errors = errorsOf(item);
+    return { ...record(item, errors.length > 0 ? "failed" : "restored", "undo"), errors };
+  });
 }
 
 const inTrash = ({ config }: Context): string => `in the trash for ${formatDuration(config.trash_for) || "no time"}`;
@@ -208,8 +269,21 @@ function record({ id, manifest }: TrashItem, action: PruneRecord["action"], why:
   return { id, task, agent, action, why, bytes, errors: [] };
 }
 
-function tell(context: Context, type: "prune.deleted" | "prune.restored", content: string, item: TrashItem): void {
-  const { task, agent, bytes = 0 } = item.manifest ?? {};
-  const about = { ...(task ? { task } : {}), ...(agent ? { agent } : {}) };
-  audit(context, [{ type, content, ...about, data: { id: item.id, bytes } }]);
+/** Each by itself while they are few; else once for all of them. */
+function tell(context: Context, type: "prune.deleted" | "prune.restored", items: TrashItem[], what: string): void {
+  const bytesOf = ({ manifest }: TrashItem): number => manifest?.bytes ?? 0;
+  if (items.length > TOLD_EACH) {
+    const bytes = items.reduce((sum, item) => sum + bytesOf(item), 0);
+    const content = `${items.length} agents and tasks are ${what} (${formatSize(bytes)})`;
+    audit(context, [{ type, content, data: { id: items[0]?.id, bytes, count: items.length } }]);
+    return;
+  }
+  audit(
+    context,
+    items.map((item) => {
+      const { task, agent } = item.manifest ?? {};
+      const about = { ...(task ? { task } : {}), ...(agent ? { agent } : {}) };
+      return { type, content: `${item.of} is ${what}`, ...about, data: { id: item.id, bytes: bytesOf(item) } };
+    }),
+  );
 }

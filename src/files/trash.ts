@@ -62,8 +62,21 @@ export function listTrash({ layout }: Context): TrashItem[] {
     const [, year, month, day, hour, minute, second, ms, of = ""] = NAME.exec(id) ?? [];
     if (!isAgentId(of) && !isTaskId(of)) return [];
     const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
-    const manifest = readJson<Manifest>(join(layout.trash, id, "manifest.json"), { shape: MANIFEST }).value;
-    return [{ id, of, at, manifest }];
+    let manifest: Manifest | undefined | null = null;
+    // Read when it is asked for, once: most looks need the names only.
+    const read = (): Manifest | undefined =>
+      readJson<Manifest>(join(layout.trash, id, "manifest.json"), { shape: MANIFEST }).value;
+    return [
+      {
+        id,
+        of,
+        at,
+        get manifest() {
+          if (manifest === null) manifest = read();
+          return manifest;
+        },
+      },
+    ];
   });
   return found.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
@@ -83,40 +96,73 @@ export function putIntoTrash({ layout }: Context, id: string, manifest: Manifest
   });
 }
 
-/** Everything back to its place, and its rows to the registry. What cannot go back stays in the trash and is returned. */
-export function takeFromTrash(context: Context, { id, of, manifest }: TrashItem): string[] {
-  const { layout } = context;
-  const { root } = layout;
+/**
+ * Everything back to its place, and its rows to the registry: of each task once, however many came back to it. What cannot go back stays in
+ * the trash and is returned, by the id of the item; one failure does not stop the rest.
+ */
+export function takeFromTrash(context: Context, items: readonly TrashItem[]): Map<string, string[]> {
+  const left = new Map(items.map(({ id }) => [id, [] as string[]]));
+  const failed = (id: string, error: unknown): void => void left.get(id)?.push(toMidwatchError(error).message);
+  const back = new Map<TaskId, TrashItem[]>();
+  for (const item of items) {
+    try {
+      const moved = moveBack(context, item);
+      left.set(item.id, moved.left);
+      for (const task of moved.tasks) back.set(task, [...(back.get(task) ?? []), item]);
+    } catch (error) {
+      failed(item.id, error);
+    }
+  }
+  for (const [task, of] of back) {
+    try {
+      remember(context, task, of);
+    } catch (error) {
+      for (const { id } of of) failed(id, error);
+    }
+  }
+  for (const [id, problems] of left) {
+    try {
+      if (problems.length === 0) removeTree(context.layout.root, join("trash", id));
+    } catch (error) {
+      failed(id, error);
+    }
+  }
+  return left;
+}
+
+function moveBack({ layout: { root } }: Context, { id }: TrashItem): { left: string[]; tasks: TaskId[] } {
   const files = join("trash", id, "files");
   const left: string[] = [];
-  const tasks = new Set<TaskId>();
-  for (const name of namesIn(root, files)) {
-    if (isTaskId(name)) {
-      tasks.add(name);
+  const names = namesIn(root, files);
+  for (const name of names) {
+    if (isTaskId(name))
       removeFile(root, join(files, name, "AGENT_REGISTRY.json")); // A view; it is made again.
-    } else if (name !== "worktrees") continue;
+    else if (name !== "worktrees") continue;
     try {
       left.push(...moveTree(root, join(files, name), name));
     } catch (error) {
       left.push(`${join(files, name)}: ${toMidwatchError(error).message}`);
     }
   }
-  for (const task of tasks) {
-    const fact = layout.task(task).fact;
-    if (readJson(fact).value === undefined && manifest?.task_fact)
-      replaceInside(root, fact, `${JSON.stringify({ ...manifest.task_fact, task }, null, 1)}\n`);
-    const { agents, runs, files: tracked = [], reports = [], tasks: known } = readFolders(layout, task);
-    const mine = (agent: AgentId): boolean => isTaskId(of) || agent === of;
-    const contents = {
-      tasks: known,
-      agents: agents.filter(({ id: agent }) => mine(agent)),
-      runs: runs.filter(({ agent }) => mine(agent)),
-      files: tracked.filter(({ agent }) => mine(agent)),
-      reports: reports.filter(({ agent }) => mine(agent)),
-    };
-    withWriter(context, (registry) => registry.putBack(contents));
-    writeView(context, task);
-  }
-  if (left.length === 0) removeTree(root, join("trash", id));
-  return left;
+  return { left, tasks: names.filter(isTaskId) };
+}
+
+function remember(context: Context, task: TaskId, items: readonly TrashItem[]): void {
+  const { layout } = context;
+  const { fact } = layout.task(task);
+  const known = items.find(({ manifest }) => manifest?.task_fact)?.manifest;
+  if (known !== undefined && readJson(fact).value === undefined)
+    replaceInside(layout.root, fact, `${JSON.stringify({ ...known.task_fact, task }, null, 1)}\n`);
+  const { agents, runs, files = [], reports = [], tasks } = readFolders(layout, task);
+  const ids = new Set(items.map(({ of }) => of));
+  const mine = (agent: AgentId): boolean => ids.has(task) || ids.has(agent);
+  const contents = {
+    tasks,
+    agents: agents.filter(({ id }) => mine(id)),
+    runs: runs.filter(({ agent }) => mine(agent)),
+    files: files.filter(({ agent }) => mine(agent)),
+    reports: reports.filter(({ agent }) => mine(agent)),
+  };
+  withWriter(context, (registry) => registry.putBack(contents));
+  writeView(context, task);
 }

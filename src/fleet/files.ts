@@ -5,7 +5,9 @@
 import type { Progress } from "../core/progress.ts";
 import { resolveId } from "../facts/locate.ts";
 import { type Archived, archive, restore } from "../files/archive.ts";
+import { type PinRecord, pin } from "../files/pin.ts";
 import { type PruneOptions, type PruneRecord, prune, undoPrune } from "../files/prune.ts";
+import { pruneShare } from "../files/retention.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { assertPerson } from "../workspace/caller.ts";
 import { HoldsContext } from "./holds-context.ts";
@@ -31,6 +33,18 @@ export class Files extends HoldsContext {
   prune(options: PruneOptions = {}): Promise<PruneRecord[]> {
     assertPerson(this.acting, "prune");
     return prune(this.context, options);
+  }
+
+  /** Keeps an agent from every prune, or lets it go again. */
+  pin(id: string, options: { off?: boolean | undefined } = {}): PinRecord {
+    assertPerson(this.acting, "pin agents");
+    return pin(this.context, resolveId(this.context, id), options.off !== true);
+  }
+
+  /** A bounded share of what `midwatch up` prunes, where none leads; says in a sentence what went. */
+  async pruneShare(): Promise<string | undefined> {
+    assertPerson(this.acting, "prune");
+    return await pruneShare(this.context);
   }
 
   /** Brings back what was pruned: all of it, or what the id names. */

@@ -5,13 +5,14 @@ import { guardedSettings } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { maskText } from "../core/mask.ts";
-import { oneLine } from "../core/one-line.ts";
 import { isOver } from "../core/phase.ts";
+import { oneLine } from "../core/text/one-line.ts";
 import type { ListRecord, Phase } from "../core/types.ts";
 import { setOnlyRead } from "../disk/guard/only-read.ts";
 import { StateFolder } from "../disk/guard/state-folder.ts";
 import { readText } from "../disk/replace.ts";
 import { locate } from "../facts/locate.ts";
+import { recordWaiting } from "../messages/kept-messages.ts";
 import { keepersAbove } from "../process/identity.ts";
 import { list } from "../run/list.ts";
 import { type ConfigTrust, modulesOf, readConfig, trustConfig } from "../trust/config-trust.ts";
@@ -79,9 +80,12 @@ export class Trusting extends HoldsContext {
     const { layout, trust } = this.context;
     for (const { agent, queued } of await this.#open()) {
       if (!queued) continue;
-      const text = readText(locate(this.context, agent).paths.intent);
-      if (text !== undefined) recordLater(trust.state, text, `${agent} was queued when its workspace was taken over`);
+      const { intent } = locate(this.context, agent).paths;
+      const text = readText(intent);
+      if (text !== undefined)
+        recordLater(trust.state, intent, text, `${agent} was queued when its workspace was taken over`);
     }
+    recordWaiting(this.context);
     setOnlyRead(layout.root, false);
     takeOver(layout, trust.state);
   }

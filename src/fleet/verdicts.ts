@@ -4,6 +4,7 @@
  */
 
 import { resolve } from "node:path";
+import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseAgentId } from "../core/ids.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { resolveId } from "../facts/locate.ts";
@@ -39,7 +40,10 @@ export class Verdicts extends HoldsContext {
   async of(id?: string): Promise<AgentSummary> {
     const agent = resolveId(this.context, id);
     const [found] = await latestSummaries(this.context, new Set([agent]));
-    return found as AgentSummary;
+    if (found !== undefined) return found;
+    throw new MidwatchError("CORRUPT_ARCHIVE", `The log of ${agent} cannot be read.`, {
+      hint: `\`midwatch verify ${agent}\` says why.`,
+    });
   }
 
   /** Of every agent that lives or ended within a day. */

@@ -8,7 +8,7 @@ import { stricter } from "../core/config/stricter.ts";
 import { rebuildFrom } from "../facts/folders.ts";
 import { FleetLink } from "../nats/link.ts";
 import { hubSettings } from "../up/join.ts";
-import { callingAgent } from "../workspace/caller.ts";
+import { assertPerson, callingAgent } from "../workspace/caller.ts";
 import { type Caller, type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { Alerting } from "./alerting.ts";
 import { Files } from "./files.ts";
@@ -27,6 +27,7 @@ import { Verdicts } from "./verdicts.ts";
 export type { AgentSummary } from "../core/summary.ts";
 export type { Activity } from "../drivers/index.ts";
 export type { Archived } from "../files/archive.ts";
+export type { PinRecord } from "../files/pin.ts";
 export type { PruneOptions, PruneRecord } from "../files/prune.ts";
 export type { Stored } from "../journal/engine.ts";
 export type { JournalEvent } from "../journal/event.ts";
@@ -136,6 +137,7 @@ export class Workspace extends HoldsContext {
 
   /** Makes the registry anew from the folders. */
   rebuild(): { tasks: number; agents: number; runs: number } {
+    assertPerson(this.context, "make the registry anew");
     const contents = withWriter(this.context, (registry) => rebuildFrom(this.context.layout, registry));
     return { tasks: contents.tasks.length, agents: contents.agents.length, runs: contents.runs.length };
   }

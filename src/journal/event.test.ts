@@ -66,8 +66,12 @@ describe("an event", () => {
 
 describe("at the doors", () => {
   it("types that only midwatch writes are refused", () => {
-    for (const type of ["leader_election", "agent.started", "verdict.on_track"])
+    for (const type of ["leader_election", "agent.started", "verdict.on_track", "cleanup.deleted", "stop.failed"])
       expect(refusal(() => checkInput({ ...door, type }))).toBe("REFUSED_TYPE");
+    for (const type of ["error", "turn", "progress", "finding"]) {
+      expect(refusal(() => checkInput({ ...door, type }, true))).toBe("REFUSED_TYPE");
+      expect(refusal(() => checkInput({ ...door, type }))).toBe("was not refused");
+    }
     expect(refusal(() => checkInput({ ...door, type: "agents" }))).toBe("was not refused");
   });
 

@@ -43,7 +43,10 @@ const CONTENT_MAX: number = 1 << 20;
 const ACTOR_MAX = 200;
 const ID_MAX = 128;
 const TYPE = /^[a-z][a-z0-9_.-]{0,63}$/;
-const RESERVED = /^(leader_election$|agent\.|verdict\.|http\.|fleet\.)/;
+/** What midwatch tells of itself. */
+const RESERVED = /^(leader_election$|(agent|verdict|cleanup|prune|stop|trust|http|fleet)\.)/;
+/** What midwatch tells of agents: people may use these words, an agent's would look like ours. */
+const TOLD_OF_AGENTS = /^(error|turn|progress|finding)$/;
 
 /** With the fields in their order: a line begins with its version and id, which makes both quick to find. */
 export function makeEvent(input: EventInput): JournalEvent {
@@ -57,11 +60,11 @@ export function makeEvent(input: EventInput): JournalEvent {
 }
 
 /** What comes through a door: checked, bounded, secrets masked, no type that only midwatch may write. */
-export function checkInput(input: EventInput): EventInput {
+export function checkInput(input: EventInput, byAgent = false): EventInput {
   const { interaction, actor, type, content } = input;
-  if (RESERVED.test(type)) {
+  if (RESERVED.test(type) || (byAgent && TOLD_OF_AGENTS.test(type))) {
     throw new MidwatchError("REFUSED_TYPE", `Only midwatch writes events of the type ${quote(type)}.`, {
-      hint: "Use another type, such as question, answer, followup or note.",
+      hint: `Use another type, such as question, answer, followup or note${byAgent ? "; `midwatch progress` and `midwatch finding` report" : ""}.`,
     });
   }
   assertFlat(input.data);

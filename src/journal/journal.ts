@@ -34,8 +34,8 @@ export class Journal {
   }
 
   /** Events of a caller: checked, and durable when it resolves. */
-  async append(inputs: readonly EventInput[]): Promise<JournalEvent[]> {
-    const events = inputs.map((input) => makeEvent(checkInput(input)));
+  async append(inputs: readonly EventInput[], byAgent = false): Promise<JournalEvent[]> {
+    const events = inputs.map((input) => makeEvent(checkInput(input, byAgent)));
     await this.#log.append(events);
     return events;
   }

@@ -15,7 +15,7 @@ case $1 in '' | *[!0-9]*) die 2 "the interaction is a whole number, not '$1'" ;;
 [ \${#1} -le 15 ] || die 2 'the interaction is too large'
 [ -n "$2" ] || die 2 'the actor is empty'
 printf '%s\\n' "$3" | grep -Eqx '[a-z][a-z0-9_.-]{0,63}' || die 2 "'$3' is not an event type"
-case $3 in leader_election | agent.* | verdict.*) die 4 "only midwatch writes events of the type $3" ;; esac
+case $3 in leader_election | agent.* | verdict.* | cleanup.* | prune.* | stop.* | trust.* | http.* | fleet.*) die 4 "only midwatch writes events of the type $3" ;; esac
 
 ${WORKSPACE}
 log=$workspace/events.log

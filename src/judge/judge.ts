@@ -5,9 +5,9 @@
  */
 
 import { maskText } from "../core/mask.ts";
-import { oneLine } from "../core/one-line.ts";
 import { isAtWork } from "../core/phase.ts";
 import type { Level } from "../core/summary.ts";
+import { oneLine } from "../core/text/one-line.ts";
 import type { Verdict } from "../core/types.ts";
 import type { Activity, Trouble, TroubleActivity } from "../drivers/index.ts";
 import { type Facts, fromOutside, fromSilence, type Waiting } from "./facts.ts";

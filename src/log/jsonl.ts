@@ -1,5 +1,5 @@
 /** The log engine on any JSONL file, ours or not. */
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import { follow, type Progress } from "../core/progress.ts";
@@ -45,7 +45,8 @@ function open(path: string): Log {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat !== undefined && !stat.isFile())
       throw new MidwatchError("BAD_PATH", `${quote(path)} is not a plain file.`, { hint: "Name a JSONL file." });
-    const log = stat && Log.open(path, undefined, { type: "line", json: true });
+    // A person named it: what the name leads to is meant.
+    const log = stat && Log.open(realpathSync(path), undefined, { type: "line", json: true });
     if (log !== undefined) return log;
   } catch (error) {
     if (error instanceof MidwatchError) throw error;

@@ -1,7 +1,8 @@
 /** A part of a log to be searched, and its log opened for it: by then the log may have been moved on, and its name taken by another. */
 import { MidwatchError } from "../core/errors.ts";
 import { SECRET_PRINTS, type SecretFinder, type SecretPrints, secretFinder } from "../core/secret-values.ts";
-import { readJson } from "../disk/replace.ts";
+import type { RunPaths } from "../disk/layout.ts";
+import { readFact, readSealed } from "../disk/sealed.ts";
 import { ArchiveSource } from "./archive-source.ts";
 import { LineIndex } from "./line-index.ts";
 import { Log } from "./log.ts";
@@ -17,8 +18,8 @@ export interface Piece {
   text: string;
   from: number;
   to: number;
-  /** The file that tells what must not be seen in a hit; undefined when there is none. */
-  secrets?: string | undefined;
+  /** Where it stands what must not be seen in a hit; undefined when there is nothing. */
+  secrets?: Pick<RunPaths, "secrets" | "sealed"> | undefined;
 }
 
 export function openPiece({ places, file, index }: Piece): Log {
@@ -38,9 +39,10 @@ export function secretsOf({ secrets }: Piece): () => SecretFinder | undefined {
   let known = secrets === undefined;
   return () => {
     if (known) return finder;
-    const prints = readJson<SecretPrints>(secrets as string, { shape: SECRET_PRINTS }).value;
-    if (prints === undefined) throw takenAway("what tells its secrets"); // No line is shown then.
-    finder = secretFinder(prints);
+    const prints = secrets && readFact<SecretPrints>(secrets, secrets.secrets, SECRET_PRINTS);
+    // No line is shown then.
+    if (secrets && !prints && !readSealed(secrets.sealed).value) throw takenAway("what tells its secrets");
+    finder = prints && secretFinder(prints);
     known = true;
     return finder;
   };

@@ -1,6 +1,6 @@
 /** Bytes of a log by offset, whatever holds them: a file that may still grow, or an archive. */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { errno } from "../disk/fault.ts";
+import { errno, unsafe } from "../disk/fault.ts";
 
 export interface Source {
   /** Bytes there are now. */
@@ -36,12 +36,14 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /** To note the time of a read in a file that grows costs more than half of what the read does. Only Linux has this, and only for one's own files. */
 const QUIETLY = READ | (constants.O_NOATIME ?? 0);
 
-function openToRead(path: string): number {
+function openToRead(path: string, follow: boolean): number {
+  const links = follow ? 0 : constants.O_NOFOLLOW;
   try {
-    return openSync(path, QUIETLY);
+    return openSync(path, QUIETLY | links);
   } catch (error) {
+    if (errno(error) === "ELOOP") throw unsafe(path, "is a symbolic link, and is not read");
     if (errno(error) !== "EPERM") throw error;
-    return openSync(path, READ);
+    return openSync(path, READ | links);
   }
 }
 
@@ -70,11 +72,11 @@ export class FileSource implements Source, Disposable {
     this.opened = opened;
   }
 
-  /** Undefined when there is no such file (yet). */
-  static open(path: string): FileSource | undefined {
+  /** Undefined when there is no such file (yet). A link is followed only for files that a person named: ours are none. */
+  static open(path: string, follow = false): FileSource | undefined {
     let fd: number;
     try {
-      fd = openToRead(path);
+      fd = openToRead(path, follow);
     } catch (error) {
       if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return undefined;
       throw error;

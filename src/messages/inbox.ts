@@ -11,7 +11,8 @@ import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
 import type { Message, MessageState } from "../core/types.ts";
 import { append } from "../disk/append.ts";
-import { assertInside } from "../disk/inside.ts";
+import { errno } from "../disk/fault.ts";
+import { assertInside, makeFolder } from "../disk/inside.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { createExclusive } from "../disk/replace.ts";
 import type { Driver } from "../drivers/driver.ts";
@@ -20,32 +21,18 @@ import { locate } from "../facts/locate.ts";
 import { hasEnded, type Observed } from "../facts/observe.ts";
 import { stat } from "../facts/record.ts";
 import { wakeKeeper } from "../facts/tell-keeper.ts";
-import { Log } from "../log/log.ts";
 import { RunLog } from "../stream/run-log.ts";
 import { Streams } from "../stream/streams.ts";
+import { isRecorded, recordLater } from "../trust/later.ts";
 import type { Apart } from "../workspace/apart.ts";
 import { assertMate, callingAgent } from "../workspace/caller.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
+import { type Kept, keptMessages, PERSON, WHY_REFUSED } from "./kept-messages.ts";
 
 const TEXT_MAX = 1_000_000;
-const PERSON = "person";
 /** The first message of an interactive run is from nobody: it is what the run was started for. */
 const PROMPT = "prompt";
-
-/** A line of the file: a message, or a note of the keeper's on one. */
-interface Line {
-  id: string;
-  at: string;
-  from?: string;
-  text?: string;
-  state: MessageState | "injecting" | "read";
-}
-
-type Kept = Pick<Message, "id" | "at" | "from" | "text" | "state_at"> & { state: MessageState | "read" };
-
-const WHY_FAILED =
-  "Its keeper was killed while it was handed over: it may have arrived in part, and is not sent again.";
 
 export function sendMessage(context: Context, agent: AgentId, text: string, driver: Driver): Message {
   assertMate(context, agent, "send messages to");
@@ -58,16 +45,33 @@ export function sendMessage(context: Context, agent: AgentId, text: string, driv
   const open = takesInput(facts, paths);
   if (!open && driver.program === null) throw noInput(agent, facts);
   assertInside(context.layout.root, paths.messages);
-  const kept = accept(paths, senderOf(context), text, open ? driver : undefined);
+  const kept = accept(context, paths, senderOf(context), text, open ? driver : undefined);
   if (open) wakeKeeper(facts);
   return { ...kept, agent, run: listed.run.run, state: "accepted", taken_by: null, why: null };
 }
 
 /** One line, durable when this returns. `input`, last in it, is what the keeper hands over. */
-function accept(paths: RunPaths, from: string, text: string, driver: Driver | undefined): Kept {
+function accept(
+  { layout, trust }: Context,
+  paths: RunPaths,
+  from: string,
+  text: string,
+  driver: Driver | undefined,
+): Kept {
   const at = iso();
   const message = { id: randomUUID(), at, from, text, state: "accepted" as const };
-  append(paths.messages, [{ ...message, input: driver?.message?.(text) }], { sync: true });
+  const line = { ...message, input: driver?.message?.(text) };
+  recordLater(trust.state, paths.messages, JSON.stringify(line), `a message to ${paths.of.agent}`);
+  const write = (): void => {
+    makeFolder(layout.root, paths.dir); // A sealed run has none.
+    append(paths.messages, [line], { sync: true });
+  };
+  try {
+    write();
+  } catch (error) {
+    if (errno(error) !== "ENOENT") throw error;
+    write(); // It was sealed between the two steps, and its folder empty.
+  }
   return { ...message, state_at: at };
 }
 
@@ -136,31 +140,6 @@ function closeIfRoom(context: Context, paths: RunPaths, facts: Facts): void {
   }
 }
 
-/** The messages in a run's file, each with its last state; the order is that of their acceptance. */
-function keptMessages(path: string): Kept[] {
-  const found = new Map<string, Kept>();
-  const log = Log.open(path, undefined, { type: "line", json: true });
-  if (log === undefined) return [];
-  try {
-    for (const { record } of log.records({ offset: 0, line: 0 }, log.end(true))) {
-      const line = record?.data as Partial<Line> | null | undefined;
-      if (typeof line?.id !== "string" || typeof line.at !== "string" || line.state === undefined) continue;
-      const known = found.get(line.id);
-      if (known === undefined) {
-        if (typeof line.text !== "string") continue;
-        const { id, at, from = PERSON, text } = line;
-        found.set(id, { id, at, from, text, state: "accepted", state_at: at });
-      } else if (line.state !== "injecting") {
-        known.state = line.state;
-        known.state_at = line.at;
-      }
-    }
-  } finally {
-    log.close();
-  }
-  return [...found.values()];
-}
-
 /** All messages to an agent, over all its runs. */
 export async function messagesOf(context: Context, agent: AgentId, streams: Streams): Promise<Message[]> {
   const { task } = locate(context, agent).listed.agent;
@@ -178,16 +157,20 @@ export async function messagesOf(context: Context, agent: AgentId, streams: Stre
     const received = given.length === 0 ? undefined : await receivedBy(context, name, streams);
     const told = received === undefined ? given.filter(({ state }) => state === "read") : given.slice(0, received);
     const consumed = new Set(told.map(({ id }) => id));
-    for (const message of kept) {
-      const later = message.state === "accepted" ? taken.get(message.id) : undefined;
+    for (const { line, ...message } of kept) {
+      const isWaiting = message.state === "accepted";
+      const later = isWaiting ? taken.get(message.id) : undefined;
+      const refused = isWaiting && later === undefined && !isRecorded(context.trust.state, line);
       all.push({
         ...message,
         agent,
         run,
-        state: later?.state ?? (consumed.has(message.id) ? "consumed" : injectedAtLeast(message.state)),
+        state: refused
+          ? "failed"
+          : (later?.state ?? (consumed.has(message.id) ? "consumed" : injectedAtLeast(message.state))),
         state_at: later?.at ?? message.state_at,
         taken_by: later?.run ?? null,
-        why: message.state === "failed" ? WHY_FAILED : null,
+        why: refused ? WHY_REFUSED : message.why,
       });
     }
   }
@@ -252,7 +235,7 @@ export function resumePrompt(words: string | null, waiting: readonly Message[]):
 /** The first message of an interactive run is its prompt; a run of the queue has it already when its turn comes. */
 export function writeFirstMessage(context: Context, intent: IntentFact, text: string, driver: Driver): void {
   const paths = context.layout.run(intent.task, intent.agent, intent.run);
-  if (keptMessages(paths.messages).length === 0) accept(paths, PROMPT, text, driver);
+  if (keptMessages(paths.messages).length === 0) accept(context, paths, PROMPT, text, driver);
 }
 
 /** Said before anything is made. */

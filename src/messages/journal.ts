@@ -14,7 +14,7 @@ import { headingsOf } from "../journal/snapshot/render.ts";
 import { Change, knownHighest, takeSnapshot } from "../journal/snapshot/snapshot.ts";
 import { Waker } from "../log/waker.ts";
 import { audit } from "../workspace/audit.ts";
-import { assertSelf, callingAgent } from "../workspace/caller.ts";
+import { assertSelf, callingAgent, refuse } from "../workspace/caller.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { midwatchCommand } from "../workspace/find-command.ts";
 
@@ -29,7 +29,10 @@ export interface NewEvent extends Omit<EventInput, "interaction" | "task" | "age
 const GATHER_MS = 100;
 const POLL_MS = 1000;
 
-/** An agent writes for itself: its events carry its id and its task, whatever name it gives itself. */
+/**
+ * An agent writes for itself and on its task: its events carry its id as their actor, whatever name it gives itself, and nothing that
+ * midwatch or a leader would set. Whoever can write the file can still append any line by hand: what has to be sure is in the facts.
+ */
 export async function logEvent(context: Context, input: NewEvent): Promise<JournalEvent> {
   const caller = callingAgent(context);
   if (input.agent !== undefined) {
@@ -39,10 +42,13 @@ export async function logEvent(context: Context, input: NewEvent): Promise<Journ
   const agent = input.agent ?? caller;
   const listed = agent === undefined ? undefined : withReader(context, (registry) => registry.get(agent));
   const task = input.task === undefined ? listed?.agent.task : knownTask(context, input.task).task;
+  if (caller !== undefined && task !== listed?.agent.task) refuse(caller, `log events of the task ${task}`);
   const journal = new Journal(context.journal);
   const interaction =
     input.interaction === "+" ? await journal.nextInteraction(knownHighest(context.layout)) : input.interaction;
-  const [event] = await journal.append([{ ...input, interaction, task, agent }]);
+  const { type, content, to, cause, data } = input;
+  const said = caller === undefined ? input : { actor: caller, type, content, to, cause, data };
+  const [event] = await journal.append([{ ...said, interaction, task, agent }], caller !== undefined);
   return event as JournalEvent;
 }
 

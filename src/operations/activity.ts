@@ -1,7 +1,7 @@
 /** What an agent did, as a line for people. */
 
 import { stripVTControlCharacters } from "node:util";
-import { oneLine } from "../core/one-line.ts";
+import { oneLine } from "../core/text/one-line.ts";
 import type { Activity } from "../fleet/workspace.ts";
 
 const CUT = 200;

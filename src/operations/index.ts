@@ -6,6 +6,7 @@ import { doctor } from "./house/doctor.ts";
 import { drain, hosts } from "./house/hosts.ts";
 import { mcp, mcpInstall } from "./house/mcp-install.ts";
 import { natsInit } from "./house/nats-init.ts";
+import { pin } from "./house/pin.ts";
 import { prune } from "./house/prune.ts";
 import { reap } from "./house/reap.ts";
 import { trust } from "./house/trust.ts";
@@ -87,6 +88,7 @@ const all: readonly Operation[] = [
   ...jsonl,
   reap,
   prune,
+  pin,
   doctor,
   trust,
   demo,

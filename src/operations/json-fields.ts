@@ -204,6 +204,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     bytes: "",
     errors: "",
   } satisfies Fields<Answer<"files", "prune">>,
+  pin: { agent: "", pinned: "no prune takes it" } satisfies Fields<Answer<"files", "pin">>,
   "alert test": { route: "", delivered: "", took_ms: "", error: "" } satisfies Fields<Answer<"alerts", "test">>,
   "alert status": {
     route: "",
@@ -223,6 +224,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     started: "from the queue",
     stopped: "agents that passed a limit",
     archived: "",
+    trashed: "agents, or tasks with theirs, that retention took to the trash",
     deleted: "from the trash",
     problem: "",
   },

@@ -64,6 +64,7 @@ export const SHOW: Fields<ShowRecord> = {
   runs: "all runs, `{run, phase, outcome, pid, started_at, ended_at, exit, log, bytes}`",
   files: "`{path, kind, bytes, created_at, sha256}`",
   cleanup_failures: "steps of its cleanup that failed",
+  pinned: "no prune takes it",
   subagents: "how many agents its CLI started inside its own process, when it has ended",
   deferred: "`{id, tool, input}` of the call that it left for a person to decide",
 };

@@ -220,6 +220,7 @@ function shownLast(record: FleetRecord): unknown {
     runs: [],
     files: [],
     cleanup_failures: [],
+    pinned: false,
     children: [],
     worktree: null,
     subagents: null,

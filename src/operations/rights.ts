@@ -60,6 +60,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   "jsonl verify": "person",
   reap: "anybody",
   prune: "person",
+  pin: "person",
   doctor: "anybody",
   trust: "person",
   demo: "anybody",

@@ -1,4 +1,5 @@
 /** Text in columns, for people. */
+import { terminalText } from "../core/text/terminal-text.ts";
 import type { RenderOptions } from "./operation.ts";
 
 const GAP = 2;
@@ -47,12 +48,9 @@ const COLOR = /\u001b\[\d+m/g;
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** Nothing that a terminal obeys, but for colours. */
+/** As a terminal will show it, which is what has to fit. */
 function oneLine(cell: string): string {
-  const flat = cell.replace(/[\t\r\n]+/g, " ");
-  return flat.replace(/\p{Cc}/gu, (control, at: number) =>
-    control === "\u001b" && /^\[\d+m/.test(flat.slice(at + 1, at + 6)) ? control : "\ufffd",
-  );
+  return terminalText(cell.replace(/[\t\r\n]+/g, " "));
 }
 
 function width(cell: string): number {

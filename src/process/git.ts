@@ -1,6 +1,7 @@
 /**
  * Calling git. Argument lists only, never a shell; nothing that a repository or a caller's environment has set can run a program
- * (hooks, fsmonitor), ask a question or wait for ever. What it prints is English, so that we can tell its faults apart.
+ * (hooks, fsmonitor, filters, signing, a fetch of what is missing), ask a question or wait for ever. A filter that the user's own or the
+ * system's configuration defines, such as that of LFS, runs. What git prints is English, so that we can tell its faults apart.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,6 +15,12 @@ export interface GitOptions {
   timeoutMs?: number;
   /** Given to it as its input. */
   input?: string | Uint8Array;
+  /** It talks to a remote; else it may not, whatever the repository says is missing and could be had there. */
+  network?: boolean;
+  /** The folder is a git folder, not one that is checked out: git takes such a one only by name, and not because it happens to be in it. */
+  bare?: boolean;
+  /** The checked out folder that it is about, when that is another one. */
+  about?: string;
   /** Settings that come before ours, so that ours win. */
   config?: readonly string[];
   /** It has a session of its own: no terminal to ask at, and it is ended with all that it started (transports, ssh). */
@@ -28,6 +35,8 @@ export interface GitAnswer {
   stdout: string;
   stderr: string;
 }
+
+type Bytes = Omit<GitAnswer, "stdout"> & { stdout: Buffer };
 
 const LOOK_MS = 60_000;
 const LOCK_TRIES = 40;
@@ -44,7 +53,16 @@ const QUIET: readonly string[] = settings([
   "core.quotePath=false",
   "advice.addEmbeddedRepo=false",
   "diff.submodule=short",
+  "diff.ignoreSubmodules=dirty",
+  "submodule.recurse=false",
+  "commit.gpgSign=false",
+  "log.showSignature=false",
+  "protocol.ext.allow=never",
+  "safe.bareRepository=explicit",
 ]);
+
+/** What reads or writes checked out files, and so runs filters. The merge drivers and text converters of a repository are run by nothing that we ask for. */
+const FILTERING = ["status", "add", "commit", "worktree"];
 
 /** A git that called us (a hook, an alias) has set these for its own repository. */
 const OF_ANOTHER_GIT =
@@ -61,42 +79,78 @@ export async function git(folder: string, args: readonly string[], options: GitO
 }
 
 /** The same for an answer that is not text. */
-export async function gitBytes(
-  folder: string,
-  args: readonly string[],
-  options: GitOptions = {},
-): Promise<Omit<GitAnswer, "stdout"> & { stdout: Buffer }> {
+export async function gitBytes(folder: string, args: readonly string[], options: GitOptions = {}): Promise<Bytes> {
+  const filters = FILTERING.includes(args[0] ?? "") ? await filtersOf(folder, options) : undefined;
+  if (filters && "code" in filters) return filters;
+  const set = { ...(filters && without(filters, options.env ?? process.env)), ...options.set };
   for (let attempt = 1; ; attempt++) {
-    const answer = await once(folder, args, options);
+    const answer = await once(folder, args, { ...options, set });
     if (answer.code === 0 || answer.code === null || !LOCKED.test(answer.stderr) || attempt === LOCK_TRIES)
       return answer;
     await sleep(Math.min(10 * attempt, 250) * (0.5 + Math.random()));
   }
 }
 
+/** What the repository's own configuration defines for filters, and what the user's or the system's has under the same name. */
+async function filtersOf(folder: string, { env, about, bare = false }: GitOptions): Promise<Filters | Bytes> {
+  const args = ["config", "-z", "--show-scope", "--get-regexp", "^filter\\."];
+  const answer = await once(about ?? folder, args, { env, bare: bare && about === undefined });
+  if (answer.code !== 0 && answer.code !== 1) return answer;
+  const words = answer.stdout.toString().split("\0");
+  const filters: Filters = { own: new Set(), values: new Map() };
+  for (let i = 0; i + 1 < words.length; i += 2) {
+    const [key = "", ...lines] = (words[i + 1] as string).split("\n");
+    if (words[i] === "local" || words[i] === "worktree") filters.own.add(key);
+    else filters.values.set(key, lines.join("\n"));
+  }
+  return filters;
+}
+
+interface Filters {
+  own: Set<string>;
+  values: Map<string, string>;
+}
+
+/** Filters that nobody but the repository defines: they do not run when we call git. */
+export async function ownFilters(folder: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+  const found = await filtersOf(folder, { env });
+  if ("code" in found) throw failed(folder, "config", found);
+  const only = [...found.own].filter((key) => !found.values.has(key));
+  return [...new Set(only.map((key) => key.slice(0, key.lastIndexOf("."))))];
+}
+
+/** Variables that put the user's in the place of the repository's, or nothing. Not by `-c`: there a name with an equals sign would escape. */
+function without({ own, values }: Filters, env: NodeJS.ProcessEnv): Record<string, string> {
+  const first = Number(env["GIT_CONFIG_COUNT"]) || 0;
+  const set: Record<string, string> = own.size === 0 ? {} : { GIT_CONFIG_COUNT: String(first + own.size) };
+  for (const [i, key] of [...own].entries()) {
+    set[`GIT_CONFIG_KEY_${first + i}`] = key;
+    set[`GIT_CONFIG_VALUE_${first + i}`] = values.get(key) ?? (key.endsWith(".required") ? "false" : "");
+  }
+  return set;
+}
+
 /** Its output without the last newline; GIT_FAILED with what it said when it fails. */
 export async function gitText(folder: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await git(folder, args, options);
   if (code === 0) return stdout.replace(/\n$/, "");
-  const said = stderr.trim().split("\n").slice(-3).join(" ") || "it said nothing";
-  throw new MidwatchError(
-    "GIT_FAILED",
-    `git ${args[0]} failed in ${folder}: ${code === null ? "no end in time" : said}`,
-    {
-      hint: `Try it by hand: git -C ${folder} ${args[0]}`,
-    },
-  );
+  throw failed(folder, args[0] ?? "", { code, stderr });
 }
 
-function once(
-  folder: string,
-  args: readonly string[],
-  options: GitOptions,
-): Promise<Omit<GitAnswer, "stdout"> & { stdout: Buffer }> {
+function failed(folder: string, verb: string, { code, stderr }: Pick<GitAnswer, "code" | "stderr">): MidwatchError {
+  const said = stderr.trim().split("\n").slice(-3).join(" ") || "it said nothing";
+  const why = code === null ? "no end in time" : said;
+  return new MidwatchError("GIT_FAILED", `git ${verb} failed in ${folder}: ${why}`, {
+    hint: `Try it by hand: git -C ${folder} ${verb}`,
+  });
+}
+
+function once(folder: string, args: readonly string[], options: GitOptions): Promise<Bytes> {
   const { env = process.env, set = {}, timeoutMs = LOOK_MS, input, config = [], apart = false, signal } = options;
+  const place = ["-C", folder, ...(options.bare ? [`--git-dir=${folder}`] : [])];
   return new Promise((resolve, reject) => {
-    const child = spawn("git", ["--no-pager", "-C", folder, ...settings(config), ...QUIET, ...args], {
-      env: { ...environment(env), ...set },
+    const child = spawn("git", ["--no-pager", ...place, ...settings(config), ...QUIET, ...args], {
+      env: { ...environment(env), ...(options.network ? {} : ALONE), ...set },
       stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       detached: apart,
     });
@@ -140,9 +194,18 @@ function kill(child: ChildProcess, group: boolean): void {
   }
 }
 
+/** Nothing is fetched by the way: a clone that has not everything could name a program for it. Older gits know only the first. */
+const ALONE = { GIT_ALLOW_PROTOCOL: "", GIT_NO_LAZY_FETCH: "1" };
+
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = Object.entries(withoutOuterRun(env)).filter(([name]) => !OF_ANOTHER_GIT.test(name));
-  return { ...Object.fromEntries(own), GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
+  return {
+    ...Object.fromEntries(own),
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_EDITOR: "false",
+    GIT_OPTIONAL_LOCKS: "0",
+    LC_ALL: "C",
+  };
 }
 
 function asError(error: Error): unknown {

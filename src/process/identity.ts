@@ -78,16 +78,23 @@ function keepersOf(look: ProcessLook, name: string): number[] {
   });
 }
 
+interface KeeperAbove extends ProcessIdentity {
+  name: string;
+  nonce: string;
+  /** The value of a variable that it was started with. */
+  variable(name: string): string | undefined;
+}
+
 /** The keepers above this process, innermost first: pid, start time and the run and nonce in their command line. */
-export function keepersAbove(): (ProcessIdentity & { name: string; nonce: string })[] {
-  const found: (ProcessIdentity & { name: string; nonce: string })[] = [];
+export function keepersAbove(): KeeperAbove[] {
+  const found: KeeperAbove[] = [];
   const look = processTable.look();
   for (let at = parentOf(look, process.pid); at > 1; at = parentOf(look, at)) {
     try {
       const [, verb, name, nonce] = look.args(at);
       const start_ticks = living(look, at)?.start_ticks;
       if ((verb === "run" || verb === "adopt") && name && nonce && start_ticks !== undefined)
-        found.push({ pid: at, start_ticks, name, nonce });
+        found.push({ pid: at, start_ticks, name, nonce, variable: (wanted) => look.variable(at, wanted) });
     } catch {
       // It has ended meanwhile; its children have another parent now, which is above it.
     }

@@ -94,12 +94,26 @@ function noAnswer(text: string, cause?: Error): MidwatchError {
 /** With `why` it only may be one of them, and nobody signals it. */
 export type Scanned = Member & ProcessIdentity & { uid: number; why?: string };
 
+interface Asked {
+  nonce: string;
+  dir: string;
+}
+
+/** The runs of one look: they are its arguments. */
+const SCANNED_AT_ONCE = 2000;
+
 /**
  * The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. Null when
  * the look itself failed: that is not nobody.
  */
-export function scanMembers(root: string, runs: readonly { nonce: string; dir: string }[]): (Scanned[] | null)[] {
-  if (runs.length === 0) return [];
+export function scanMembers(root: string, runs: readonly Asked[]): (Scanned[] | null)[] {
+  const found: (Scanned[] | null)[] = [];
+  while (found.length < runs.length)
+    found.push(...scanSome(root, runs.slice(found.length, found.length + SCANNED_AT_ONCE)));
+  return found;
+}
+
+function scanSome(root: string, runs: readonly Asked[]): (Scanned[] | null)[] {
   const scan = spawnSync(keeperBinary().path, ["scan", ...runs.map(({ nonce, dir }) => `${nonce}=${dir}`)], {
     encoding: "utf8",
     env: { MIDWATCH_SCAN_ROOT: root },
@@ -109,9 +123,9 @@ export function scanMembers(root: string, runs: readonly { nonce: string; dir: s
   throwIfExhausted(scan.error);
   const lines = scan.status === 0 ? scan.stdout.split("\n") : [];
   return runs.map((_, i) => {
-    const { members, doubts } = JSON.parse(lines[i] || '{"members":null}') as {
+    const { members, doubts = [] } = JSON.parse(lines[i] || '{"members":null}') as {
       members: Scanned[] | null;
-      doubts: Scanned[];
+      doubts?: Scanned[];
     };
     return members && [...members, ...doubts];
   });

@@ -180,10 +180,11 @@ export class Registry {
    */
   takeOut(task: TaskId, agents: readonly AgentId[], whole: boolean): boolean {
     return this.#db.write(() => {
-      const of = "SELECT runs.agent FROM runs JOIN agents ON agents.id = runs.agent WHERE agents.task = ?";
-      const live = new Set(this.#db.all(`${of} AND ${LIVE}`, task).map((row) => row["agent"]));
-      const others = this.#db.all(of, task).some((row) => !agents.includes(row["agent"] as AgentId));
-      if (agents.some((agent) => live.has(agent)) || (whole && others)) return false;
+      const live = `SELECT count(*) AS n FROM runs WHERE agent = ? AND ${LIVE}`;
+      if (agents.some((agent) => this.#db.count(live, agent) > 0)) return false;
+      const known = new Set<unknown>(agents);
+      const ids = whole ? this.#db.all("SELECT id FROM agents WHERE task = ?", task) : [];
+      if (ids.some(({ id }) => !known.has(id))) return false;
       for (const agent of agents) {
         for (const table of ["runs", "files", "reports", "cursors", "summaries"])
           this.#db.run(`DELETE FROM ${table} WHERE agent = ?`, agent);
@@ -269,6 +270,18 @@ export class Registry {
       values.push(options.since);
     } else if (options.all !== true) where.push(LIVE);
     return this.#listed(`${where.join(" AND ")} ORDER BY runs.created_at DESC, runs.agent`, values);
+  }
+
+  /** Agents that have ended, those that did so first before others; of all, or of those that had by then. */
+  endedFirst(by: string | undefined, most: number): Listed[] {
+    const at = "coalesce(runs.ended_at, runs.created_at)";
+    const where = `${NEWEST} AND NOT ${LIVE} AND ${at} <= ? ORDER BY ${at}, runs.agent LIMIT ?`;
+    return this.#listed(where, [by ?? "9999", most]);
+  }
+
+  /** What the files of all newest runs took when they were last seen. */
+  fileBytes(): number {
+    return this.#db.count("SELECT coalesce(sum(bytes), 0) AS n FROM files");
   }
 
   /** One agent with its newest run. */

@@ -202,7 +202,12 @@ describe("the orders to a keeper", () => {
   const paths = layout("/w");
   const orders = (options: StartOptions, firstLine?: string) => {
     const intent = asked({ argv: ["make", "x"], ...options });
-    return runOrders(paths, { intent, env: { A: "1" }, input: null, message: null, files: [] }, firstLine);
+    return runOrders(
+      paths,
+      { intent, env: { A: "1" }, input: null, message: null, files: [] },
+      "/state/later",
+      firstLine,
+    );
   };
 
   it("R-004.19: each argument and variable is one order, and the run's own come last", () => {
@@ -227,7 +232,7 @@ describe("the orders to a keeper", () => {
   });
 
   it("one that takes over is not told what to execute", () => {
-    const names = new Set(commonOrders(paths, asked({ argv: ["make"] })).map(([name]) => name));
+    const names = new Set(commonOrders(paths, asked({ argv: ["make"] }), "").map(([name]) => name));
     for (const name of ["arg", "env", "cwd", "stdin"]) expect(names).not.toContain(name);
   });
 });

@@ -170,6 +170,8 @@ export function composedOf(
   const request = makeRequest();
   const { model, permission, cwd, args } = asked;
   const resume = asked.resume ? asked.session : null;
+  assertNoFlag("model", model);
+  assertNoFlag("session", resume);
   const launch = driver.launch({ ...request, model, permission, cwd, resume, interactive, args });
   const stdin = interactive ? null : promptFile;
   return {
@@ -181,8 +183,17 @@ export function composedOf(
   };
 }
 
+/** A CLI would take it for one of its flags, such as that for all permissions: an agent names the model, and an output the session. */
+function assertNoFlag(what: string, value: string | null): void {
+  if (value?.startsWith("-"))
+    throw new MidwatchError("USAGE", `${quote(value)} cannot be the name of a ${what}: it begins with a dash.`, {
+      hint: "Further arguments for the CLI stand behind --.",
+    });
+}
+
 /** What every keeper of the run is told, also one that takes over. */
-export function commonOrders(layout: Layout, intent: IntentFact): Order[] {
+/** `later` is the folder whose records tell the keeper which messages midwatch wrote. */
+export function commonOrders(layout: Layout, intent: IntentFact, later: string): Order[] {
   const paths = layout.run(intent.task, intent.agent, intent.run);
   const files = layout.agent(intent.task, intent.agent);
   return [
@@ -207,13 +218,13 @@ export function commonOrders(layout: Layout, intent: IntentFact): Order[] {
     ["limit_policy", intent.limit_policy],
     ["disk_floor", intent.disk.floor_bytes],
     ["disk_policy", intent.disk.policy],
-    ...(intent.interactive ? [["fifo", paths.input] as const] : []),
+    ...(intent.interactive ? [["fifo", paths.input] as const, ["later", later] as const] : []),
   ];
 }
 
 /** Run 2 and later begin with a line of ours. */
-export function runOrders(layout: Layout, { intent, env }: Composed, firstLine?: string): Order[] {
-  const orders = commonOrders(layout, intent);
+export function runOrders(layout: Layout, { intent, env }: Composed, later: string, firstLine?: string): Order[] {
+  const orders = commonOrders(layout, intent, later);
   orders.push(["cwd", intent.cwd]);
   if (intent.stdin !== null) orders.push(["stdin", intent.stdin]);
   if (firstLine !== undefined) orders.push(["first_line", firstLine]);

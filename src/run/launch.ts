@@ -2,12 +2,13 @@
  * Starting one run: reserve (registry), folders, active mark, intent, keeper. In this order, each step durable before the
  * next, so that whoever comes after a crash finds either nothing or everything needed to finish or give up the launch.
  */
+import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
 import type { StartFact } from "../core/types.ts";
-import { errno } from "../disk/fault.ts";
+import { errno, unsafe } from "../disk/fault.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import { readJson } from "../disk/replace.ts";
 import { createInside, replaceFastInside, replaceInside } from "../disk/write-inside.ts";
@@ -23,7 +24,7 @@ import { recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
 import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
-import { rightsOf } from "./rights-plan.ts";
+import { carriedBy } from "./rights-plan.ts";
 
 export interface Launched {
   row: RunRow;
@@ -57,7 +58,7 @@ export async function launch(context: Context, plan: LaunchPlan): Promise<Launch
     createInside(layout.root, layout.activeMark(agent, run), `${task}/runs/${agent}/${run}\n`);
     step("active");
     const text = `${JSON.stringify(plan.intent)}\n`;
-    if (plan.intent.queued) recordLater(context.trust.state, text, `${agent}.${run} is queued`);
+    if (plan.intent.queued) recordLater(context.trust.state, paths.intent, text, `${agent}.${run} is queued`);
     replaceInside(layout.root, paths.intent, text);
     step("intent");
   } catch (error) {
@@ -78,13 +79,14 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   const paths = layout.run(task, agent, run);
   let answer: KeeperAnswer;
   try {
+    assertSamePlace(plan.intent);
     answer = await startKeeper(
       "run",
       `${agent}.${run}`,
       nonce,
-      runOrders(layout, plan, plan.firstLine),
+      runOrders(layout, plan, context.trust.state.folder("later"), plan.firstLine),
       context.env,
-      rightsOf(plan.intent),
+      carriedBy(layout.root, plan.intent),
     );
   } catch (error) {
     // Nobody may start it any more: the claim decides, also against a keeper that is only slow.
@@ -108,6 +110,13 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   }
   const warning = keepRecords(context, plan.intent, row, started);
   return { row, start: started, problem: problemOf(answer, plan.intent), warning };
+}
+
+/** A child's folder was found without links when it was granted; one that was put in its place since leads elsewhere. A worktree is ours. */
+function assertSamePlace({ parent, cwd, run, worktree }: IntentFact): void {
+  if (parent === null || run > 1 || worktree || !existsSync(cwd)) return; // One that is gone its keeper tells of.
+  const now = realpathSync(cwd);
+  if (now !== cwd) throw unsafe(cwd, `leads to ${now} since the agent was asked for`);
 }
 
 /** What others read of a run that has been started. Its facts are on disk: what cannot be written here does not undo that. */

@@ -4,11 +4,12 @@ import type { AgentId } from "../core/ids.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { ChildRecord, ListRecord, ShowRecord } from "../core/types.ts";
-import { readFacts } from "../facts/facts.ts";
+import { type Facts, readFacts } from "../facts/facts.ts";
 import { locate } from "../facts/locate.ts";
 import { hasEnded, type Observed } from "../facts/observe.ts";
 import { agentRow, listRecord, runRow, runSummary } from "../facts/record.ts";
 import { trackedFiles } from "../facts/tracked.ts";
+import { isPinned } from "../files/pin.ts";
 import type { Registry, RunRow } from "../registry/registry.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -63,15 +64,15 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const { listed, facts } = locate(context, agent);
   const { task } = listed.agent;
   const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
-  const now = fresh ?? (facts.intent ? runRow(layout, task, agent, listed.run.run, facts, true) : listed.run);
+  const now = fresh ?? (known(facts) ? runRow(layout, task, agent, listed.run.run, facts, true) : listed.run);
   const run = { ...now, verdict: listed.run.verdict };
   const { rows, summary } = withReader(context, (registry) => ({
     rows: registry.runsOf(agent),
     summary: storedSummary(registry, run),
   }));
   const earlier = (row: RunRow): RunRow => {
-    const known = readFacts(layout.run(task, agent, row.run));
-    return known.intent ? runRow(layout, task, agent, row.run, known, false) : row;
+    const then = readFacts(layout.run(task, agent, row.run));
+    return known(then) ? runRow(layout, task, agent, row.run, then, false) : row;
   };
   const maskers = new Maskers(context);
   const result = facts.cleanup?.result;
@@ -81,12 +82,18 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],
+    pinned: isPinned(context, { task, agent }),
     subagents: result?.subagents ?? null,
     deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
     children: below(context, agent, observed),
     // Git runs what a repository says: not in one that came with a stranger's workspace.
     worktree: isOurs(context) ? await worktreeState(context, { task, agent, run: run.run }) : null,
   };
+}
+
+/** Whether its files say more than its row, if only that they are damaged. */
+function known({ intent, unreadable }: Facts): boolean {
+  return intent !== undefined || unreadable;
 }
 
 function below(context: Context, agent: AgentId, observed: readonly Observed[]): ChildRecord[] {

@@ -61,7 +61,7 @@ async function startOne(context: Context, asked: IntentFact): Promise<void> {
     writeInput(context, composed);
     const text = `${JSON.stringify(composed.intent)}\n`;
     recorded.push(text);
-    recordLater(context.trust.state, text, `${asked.agent}.${asked.run} has its turn`);
+    recordLater(context.trust.state, intent, text, `${asked.agent}.${asked.run} has its turn`);
     replaceInside(layout.root, intent, text);
     await startRun(context, { ...composed, prepare: () => undefined });
   } catch (error) {

@@ -14,6 +14,7 @@ import { LAUNCH_MS } from "../facts/state.ts";
 import { witnessed } from "../facts/witness.ts";
 import { remember } from "../files/archive.ts";
 import { cleanUp } from "../files/cleanup.ts";
+import { sealSome, withFolder } from "../files/seal-rest.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { type Context, type RunName, withReader, withWriter } from "../workspace/context.ts";
 import { findMembers, reconcile } from "./reconcile.ts";
@@ -48,6 +49,8 @@ export interface FailureRecord extends CleanupFailure {
   run: number;
 }
 
+const SEAL_MS = 2000;
+
 interface RunLook extends RunName {
   facts: Facts;
   row: RunRow;
@@ -67,6 +70,7 @@ export async function reap(context: Context, options: ReapOptions = {}): Promise
     const todo = plan.find(({ agent, run, action }) => agent === one.agent && run === one.run && action in FINISH);
     if (todo !== undefined) records.push(...(await finish(context, one, todo.action as keyof typeof FINISH)));
   }
+  await sealSome(context, withFolder(context), SEAL_MS);
   return records;
 }
 
@@ -127,7 +131,7 @@ function planOf(
   const known = before.get(`${agent}.${run}`)?.phase;
   const todo = newest && known !== row.phase ? [record("settle")] : [];
   if (!hasEnded(facts)) return todo;
-  if (!facts.cleanup) return [...todo, record("clean")];
+  if (!facts.cleanup) return facts.unreadable ? todo : [...todo, record("clean")];
   const failed = facts.cleanup.failures ?? [];
   if (failed.length > 0) return [...todo, ...failed.map(({ path, error }) => record("retry", { path, error }))];
   const due = row.archive_from !== null && row.archive_from <= iso(Date.now() - config.archive_after);

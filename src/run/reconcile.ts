@@ -20,6 +20,7 @@ import { trackedFiles } from "../facts/tracked.ts";
 import { writeView } from "../facts/view.ts";
 import { witnessed } from "../facts/witness.ts";
 import { type CleanupOptions, cleanUp } from "../files/cleanup.ts";
+import { forgetMessages } from "../messages/kept-messages.ts";
 import { hasKeeper } from "../process/identity.ts";
 import { type Order, scanMembers, startKeeper } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
@@ -43,7 +44,7 @@ import {
   unbornStep,
 } from "./reconcile-plan.ts";
 import { remakeFacts } from "./remake.ts";
-import { leastPermission, rightsOf } from "./rights-plan.ts";
+import { carriedBy, leastPermission } from "./rights-plan.ts";
 
 export interface ReconcileOptions {
   /** Monotonic. */
@@ -80,7 +81,8 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
     let facts = seen;
     const entry = listed.get(name);
     const step = unbornStep(facts, entry?.run, nowMs, () => markedMs(context, one));
-    const gone = ours && (step === "drop" || (step === "drop if gone" && !hasKeeper(name) && !stat(paths.dir)));
+    const isGone = (): boolean => !hasKeeper(name) && !stat(paths.dir) && !stat(paths.sealed);
+    const gone = ours && (step === "drop" || (step === "drop if gone" && isGone()));
     const nonce = entry?.run.nonce ?? "";
     const late = ours && step === "give up";
     if (gone || (late && giveUp(context, { ...one, nonce }, "no intent within 10 s"))) unborn.push(one);
@@ -146,7 +148,8 @@ async function finish(
   try {
     if (facts.intent && isLaunchOverdue(facts, nowMs) && giveUp(context, facts.intent, "no keeper within 10 s"))
       facts = readFacts(context.layout.run(name.task, name.agent, name.run));
-    if (!facts.cleanup && hasEnded(facts)) facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
+    if (!facts.cleanup && !facts.unreadable && hasEnded(facts))
+      facts = { ...facts, cleanup: await cleanUp(context, name, facts, options) };
   } catch (error) {
     const passed = afterError(error, facts);
     if (!passed) throw error;
@@ -173,7 +176,7 @@ export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */
 export async function adopt(
-  { layout, env }: Context,
+  { layout, env, trust }: Context,
   facts: Facts,
   nonce: string,
   elsewhere: boolean = isElsewhere(facts),
@@ -183,17 +186,21 @@ export async function adopt(
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
   const name = `${intent.agent}.${intent.run}`;
   // What it may hand on its first keeper knew; its intent it may have changed since.
-  const rights = { ...rightsOf(intent), permission: leastPermission(["ask", intent.permission]) };
+  const rights = { ...carriedBy(layout.root, intent), permission: leastPermission(["ask", intent.permission]) };
   const again: Order[] = isDamaged(facts.damaged, "done.json") ? [["done", "damaged"]] : [];
-  await startKeeper("adopt", name, nonce, [...commonOrders(layout, intent), ...again], env, rights);
+  const orders = commonOrders(layout, intent, trust.state.folder("later"));
+  await startKeeper("adopt", name, nonce, [...orders, ...again], env, rights);
 }
 
 function settle(
   context: Context,
   observed: readonly Observed[],
   listed: ReadonlyMap<string, Listed>,
-  unborn: readonly RunName[],
+  dropped: readonly RunName[],
 ): void {
+  // Its launcher may have come as far as an intent since the look, and have told the registry.
+  const isUnborn = ({ task, agent, run }: RunName): boolean => !readFacts(context.layout.run(task, agent, run)).intent;
+  const unborn = dropped.filter(isUnborn);
   const { put, over, views } = withReader(context, (registry) =>
     settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run)),
   );
@@ -208,6 +215,7 @@ function settle(
     for (const one of over) registry.putFiles(one.agent, one.run, trackedFiles(context.layout, one));
   });
   if (!told) return;
+  for (const one of over) forgetMessages(context, one, one.facts);
   for (const { agent, run } of [...over, ...unborn])
     removeFile(context.layout.root, context.layout.activeMark(agent, run));
   for (const task of views) writeView(context, task);

@@ -8,9 +8,11 @@ import type { IntentFact } from "../core/intent.ts";
 import { argument, listOf, name, type Shape } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import type { ClaimFact, StartFact } from "../core/types.ts";
+import { errno, unsafe } from "../disk/fault.ts";
 import { makeFolder } from "../disk/inside.ts";
-import { createExclusive, readJson, replace } from "../disk/replace.ts";
-import { readFacts } from "../facts/facts.ts";
+import { readJson } from "../disk/replace.ts";
+import { createInside, replaceInside } from "../disk/write-inside.ts";
+import { type Facts, readFacts } from "../facts/facts.ts";
 import { hasKeeper, host } from "../process/identity.ts";
 import { type Scanned, scanMembers } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
@@ -30,7 +32,19 @@ export function remakeFacts(context: Context, listed: Listed): boolean | undefin
   const known = readFacts(paths);
   // What had a keeper that is gone can be taken over, and proven to be over, also when nothing lives.
   if (members.length === 0 && known.claim?.by !== "keeper" && known.damaged.length === 0) return false;
-  makeFolder(layout.root, paths.dir);
+  try {
+    return writeFacts(context, listed, known, members);
+  } catch (error) {
+    if (errno(error) === "ENOENT") throw unsafe(paths.dir, "is being removed while it is made");
+    throw error;
+  }
+}
+
+function writeFacts(context: Context, listed: Listed, known: Facts, members: readonly Scanned[]): true {
+  const { agent, run: row } = listed;
+  const { root } = context.layout;
+  const paths = context.layout.run(agent.task, agent.id, row.run);
+  makeFolder(root, paths.dir);
   // The claim first: without it whoever looks would give the run up. The intent last: with it, it is adopted.
   const claim: ClaimFact = {
     by: "keeper",
@@ -39,18 +53,18 @@ export function remakeFacts(context: Context, listed: Listed): boolean | undefin
     nonce: row.nonce,
     at: iso(),
   };
-  if (!known.claim && existsSync(paths.claim)) replace(paths.claim, `${JSON.stringify(claim)}\n`);
-  else if (!known.claim && !createExclusive(paths.claim, `${JSON.stringify(claim)}\n`)) return true;
+  if (!known.claim && existsSync(paths.claim)) replaceInside(root, paths.claim, `${JSON.stringify(claim)}\n`);
+  else if (!known.claim && !createInside(root, paths.claim, `${JSON.stringify(claim)}\n`)) return true;
   const main = members.find(({ pid }) => pid === row.pid);
-  if (main && !known.start) replace(paths.start, `${JSON.stringify(startFact(listed, main))}\n`);
+  if (main && !known.start) replaceInside(root, paths.start, `${JSON.stringify(startFact(listed, main))}\n`);
   remakeTask(context, agent.task);
-  replace(paths.intent, `${JSON.stringify(intentFact(context, listed))}\n`);
+  replaceInside(root, paths.intent, `${JSON.stringify(intentFact(context, listed))}\n`);
   return true;
 }
 
 function remakeTask(context: Context, task: Listed["agent"]["task"]): void {
   const row = withReader(context, (registry) => registry.task(task));
-  if (row) createExclusive(context.layout.task(task).fact, `${JSON.stringify(row.data, null, 1)}\n`);
+  if (row) createInside(context.layout.root, context.layout.task(task).fact, `${JSON.stringify(row.data, null, 1)}\n`);
 }
 
 function startFact({ run }: Listed, { pid, start_ticks }: Scanned): StartFact {

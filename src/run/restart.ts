@@ -16,6 +16,7 @@ import { type Facts, readFacts } from "../facts/facts.ts";
 import { knownTask, locate } from "../facts/locate.ts";
 import { phaseNow } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
+import { hasFact } from "../facts/run-numbers.ts";
 import { witnessed } from "../facts/witness.ts";
 import { lockRun } from "../files/cleanup.ts";
 import { resumePrompt, waitingMessages } from "../messages/inbox.ts";
@@ -55,7 +56,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   preflight(layout.root, config);
   let run = listed.run.run + 1;
   // A number that was given up before it had an intent is not used again: its claim stands.
-  while (existsSync(layout.run(former.task, agent, run).claim)) run++;
+  while (hasFact(layout.run(former.task, agent, run), "claim")) run++;
   const resumes = options.resume !== undefined && options.resume !== false;
   const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
   const asked: IntentFact = {

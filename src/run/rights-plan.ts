@@ -22,6 +22,12 @@ export function rightsOf(intent: IntentFact): Rights {
   return { permission: driver === "command" ? "all" : intent.permission, driver, task, cwd, limits, limit_policy };
 }
 
+/** What its keeper carries, for later: its rights, and who it is (`workspace/caller.ts`). */
+export function carriedBy(root: string, intent: IntentFact): object {
+  const { parent, capability } = intent;
+  return { root, parent, capability, ...rightsOf(intent) };
+}
+
 export function leastPermission(some: readonly Permission[]): Permission {
   return PERMISSIONS.find((one) => some.includes(one)) ?? "plan";
 }

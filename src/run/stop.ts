@@ -267,7 +267,7 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
   catchUp(context, (registry) => {
-    // Its launcher may have come as far as an intent since.
+    // Its launcher may have come as far as an intent meanwhile, and have told the registry.
     if (forgets && !readFacts(found.paths).intent) registry.deleteRun(agent.id, run.run);
     else registry.putRun(row, agent);
   });

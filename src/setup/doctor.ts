@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import { formatSize } from "../core/size.ts";
 import type { Guarantee } from "../core/types.ts";
 import { freeSpace } from "../disk/free-space.ts";
+import { StateFolder } from "../disk/guard/state-folder.ts";
 import { assertWritable } from "../disk/workspace.ts";
 import { DRIVERS, readVersion } from "../drivers/index.ts";
 import type { Workspace } from "../fleet/workspace.ts";
@@ -14,6 +15,7 @@ import { probeTier } from "../process/keeper.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
 import { toolVersion } from "../process/tool.ts";
 import { unitRisk } from "../process/unit.ts";
+import { sweep } from "../trust/sweep.ts";
 
 /** Where `midwatch up` serves unless it is told otherwise. */
 const PORT = 4750;
@@ -83,13 +85,30 @@ export async function examine(
     if (await isFree(PORT)) return ["ok", `${PORT} is free for the dashboard`];
     return ["warning", `${PORT} is in use: \`midwatch up\` takes the next one that is free, or --port N`];
   });
+  await add("state folder", () => {
+    const state = new StateFolder(env);
+    // Of what an agent cannot see from its sandbox nobody knows whether it is gone.
+    const swept = workspace?.isPersons() === false ? 0 : sweep(state);
+    if (workspace !== undefined && isBelow(state.path, dirname(workspace.root)))
+      return [
+        "warning",
+        `${state.path} is in the project, where agents can write: set XDG_STATE_HOME to another place`,
+      ];
+    return ["ok", swept === 0 ? state.path : `${state.path}; ${swept} records of what is gone were removed`];
+  });
   if (workspace === undefined) {
     checks.push({ check: "workspace", state: "warning", message: "none here yet; `midwatch run` makes one" });
     return checks;
   }
   await add("workspace", () => {
     assertWritable(workspace.root);
-    return ["ok", workspace.root];
+    return othersWrite(workspace.root) ?? ["ok", workspace.root];
+  });
+  await add("configuration", async () => {
+    const { config } = await workspace.trust.look();
+    if (config === null) return ["ok", "none: the defaults count"];
+    if (!config.trusted) return ["warning", `${config.path} is not trusted, and counts only in part: midwatch trust`];
+    return othersWrite(config.path) ?? ["ok", config.path];
   });
   await add("token", () => {
     const mode = modeOf(join(workspace.root, "http-token"));
@@ -118,6 +137,16 @@ export async function examine(
     return ["ok", made ? `rebuilt: ${made.tasks} tasks, ${made.agents} agents, ${made.runs} runs` : "sound"];
   });
   return checks;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(`${folder}/`);
+}
+
+/** Of its group too: who is in that may change it as its owner can. */
+function othersWrite(path: string): ["warning", string] | undefined {
+  if (((modeOf(path) ?? 0) & 0o022) === 0) return undefined;
+  return ["warning", `others than you can write ${path}: chmod go-w ${path}`];
 }
 
 async function isFree(port: number): Promise<boolean> {

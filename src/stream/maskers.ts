@@ -3,7 +3,7 @@ import type { AgentId } from "../core/ids.ts";
 import { type Masker, masker } from "../core/mask.ts";
 import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { ListRecord } from "../core/types.ts";
-import { readJson } from "../disk/replace.ts";
+import { readFact } from "../disk/sealed.ts";
 import { type LogRecord, toRecord } from "../log/record.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import type { LogItem } from "./read.ts";
@@ -26,9 +26,8 @@ export class Maskers {
     const known = this.#made.get(key);
     if (known !== undefined) return known;
     const task = withReader(this.#context, (registry) => registry.get(agent))?.agent.task;
-    const prints =
-      task &&
-      readJson<SecretPrints>(this.#context.layout.run(task, agent, run).secrets, { shape: SECRET_PRINTS }).value;
+    const paths = task && this.#context.layout.run(task, agent, run);
+    const prints = paths && readFact<SecretPrints>(paths, paths.secrets, SECRET_PRINTS);
     const made = masker(prints ? secretFinder(prints) : undefined);
     this.#made.set(key, made);
     return made;

@@ -3,13 +3,13 @@
  * the same in each. A restart moves files at any moment, and what is opened here is surely this run's. One log is open at a time: it
  * is valid until the next is opened, or until it is closed. While nothing has changed, asking costs one stat.
  */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { replaceFastInside } from "../disk/write-inside.ts";
 import type { Facts } from "../facts/facts.ts";
 import { KnownFacts } from "../facts/known-facts.ts";
 import { type LogPath, openAt } from "../facts/log-path.ts";
 import { hasEnded } from "../facts/observe.ts";
-import { hasLater, runNumbers } from "../facts/run-numbers.ts";
+import { hasFact, hasLater, runNumbers } from "../facts/run-numbers.ts";
 import { buildIndex } from "../log/build-index.ts";
 import { LineIndex } from "../log/line-index.ts";
 import { Log } from "../log/log.ts";
@@ -96,7 +96,7 @@ export class RunLog implements Disposable {
   #next(): number | undefined {
     const { layout } = this.#context;
     const { task, agent, run } = this.of;
-    return runNumbers(this.#context, this.of).find((n) => n > run && existsSync(layout.run(task, agent, n).start));
+    return runNumbers(this.#context, this.of).find((n) => n > run && hasFact(layout.run(task, agent, n), "start"));
   }
 
   /** Undefined while there is no file. Of a run that is not `live` a missing index is made. */

@@ -95,7 +95,8 @@ type PieceOf = Piece & { agent: AgentId; run: number };
 function piecesOf(context: Context, text: string, of: RunOf, sinceMs: number | undefined): PieceOf[] {
   const { layout } = context;
   const paths = layout.run(of.task, of.agent, of.run);
-  const secrets = existsSync(paths.secrets) ? paths.secrets : undefined;
+  const { secrets: path, sealed } = paths;
+  const secrets = existsSync(path) || existsSync(sealed) ? { secrets: path, sealed } : undefined;
   const rest = { text, agent: of.agent, run: of.run, secrets };
   const places = logPlaces(layout, { ...of, newest: true });
   const plain = of.ended && sinceMs === undefined ? plainFile(context, of, places[0] as string) : undefined;

@@ -24,6 +24,7 @@ it.each([
   ],
   ["gone", "fatal: remote error: access denied or repository not exported: /x.git"],
   ["gone", "fatal: unable to access 'x': The requested URL returned error: 404"],
+  ["gone", "fatal: transport 'ext' not allowed"],
   ["transient", "fatal: unable to access 'x': Could not resolve host: host"],
   ["transient", "fatal: unable to access 'x': Failed to connect to host port 443: Connection refused"],
   ["transient", "fatal: unable to access 'x': The requested URL returned error: 503"],

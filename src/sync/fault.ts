@@ -20,7 +20,7 @@ const FASTER =
 const LOCAL =
   /\.lock'?: File exists|No space left on device|Disk quota exceeded|Read-only file system|unable to (create|write|open).*(file|object|'\/)|insufficient permission for adding an object|(object file|loose object|packfile) .* (is empty|is corrupt|corrupt)|bad object|invalid sha1 pointer|not a valid object|missing (blob|tree|commit)/i;
 const GONE =
-  /repository '?.*'? ?not found|does not appear to be a git repository|repository not exported|no such (repository|project)|repository .* does not exist|returned error: (404|410)|No such file or directory|unable to find remote helper|protocol '.*' is not supported/i;
+  /repository '?.*'? ?not found|does not appear to be a git repository|repository not exported|no such (repository|project)|repository .* does not exist|returned error: (404|410)|No such file or directory|unable to find remote helper|protocol '.*' is not supported|transport '.*' not allowed/i;
 const AUTH =
   /could not read (Username|Password)|Authentication failed|Invalid (username|credentials)|Access denied|returned error: (401|403|407)|Permission denied|Permission to .* denied|Host key verification failed|terminal prompts disabled|not authori[sz]ed|SSL certificate problem|server certificate verification failed/i;
 const SERVER_BROKEN = /unpacker error|n\/a|internal (server )?error|Internal/;

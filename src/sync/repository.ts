@@ -93,7 +93,11 @@ export class Repository {
   async fetch(): Promise<Tip | undefined> {
     const { url, branch } = this.#remote;
     const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force", "--refmap="];
-    const answer = await this.#git(["fetch", ...flags, "--", url, `+refs/heads/${branch}:${TIP}`], this.#network());
+    const program = "--upload-pack=git-upload-pack";
+    const answer = await this.#git(
+      ["fetch", ...flags, program, "--", url, `+refs/heads/${branch}:${TIP}`],
+      this.#network(),
+    );
     if (answer.code === 0) return await this.#tip();
     if (!/couldn't find remote ref/i.test(answer.stderr)) this.#fail("fetch", answer);
     await this.#git(["update-ref", "-d", TIP]);
@@ -146,9 +150,10 @@ export class Repository {
   async push(commit: string, dry = false): Promise<void> {
     const { url, branch } = this.#remote;
     const flags = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"];
+    const program = "--receive-pack=git-receive-pack";
     const target = `${commit}:refs/heads/${branch}`;
     const answer = await this.#git(
-      ["push", ...flags, ...(dry ? ["--dry-run"] : []), "--", url, target],
+      ["push", ...flags, program, ...(dry ? ["--dry-run"] : []), "--", url, target],
       this.#network(),
     );
     if (answer.code !== 0) this.#fail("push", answer);
@@ -158,7 +163,7 @@ export class Repository {
   /** Each sync makes a few small objects; now and then they are packed. How many there are is guessed as git does, by one folder. */
   async tidy(): Promise<void> {
     if (globSync("objects/17/*", { cwd: this.#layout.sync.git }).length < LOOSE_MAX / 256) return;
-    await this.#git(["gc", "--quiet", "--prune=now"], this.#network());
+    await this.#git(["gc", "--quiet", "--prune=now"], { timeoutMs: this.#networkMs });
   }
 
   async #must(args: readonly string[], options: GitOptions = {}): Promise<string> {
@@ -186,12 +191,13 @@ export class Repository {
   }
 
   #options(): GitOptions {
-    const { config, set } = this.#remote;
-    return { env: this.#env, config, set, signal: this.#signal, apart: true };
+    return { env: this.#env, signal: this.#signal, apart: true };
   }
 
+  /** A person said that the journal goes there: how the project reaches its remotes (ssh, credentials, proxies) counts, as for a push by hand. */
   #network(): GitOptions {
-    return { timeoutMs: this.#networkMs };
+    const { config, set } = this.#remote;
+    return { timeoutMs: this.#networkMs, network: true, config, set };
   }
 }
 

@@ -6,9 +6,9 @@ import { iso } from "../core/time.ts";
 import type { StateFolder } from "../disk/guard/state-folder.ts";
 import { sha256Of } from "./config-trust.ts";
 
-/** Before the file is written: who finds the one finds the other. `what` tells a person who looks into the folder. */
-export function recordLater(state: StateFolder, text: string, what: string): void {
-  state.write("later", sha256Of(text), { v: 1, what, at: iso() });
+/** Before the file at `path` is written, or a line of it: who finds the one finds the other. `what` tells a person who looks into the folder. */
+export function recordLater(state: StateFolder, path: string, text: string, what: string): void {
+  state.write("later", sha256Of(text), { v: 1, what, path, at: iso() });
 }
 
 export function isRecorded(state: StateFolder, text: string): boolean {

@@ -11,6 +11,7 @@ import { namesIn } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
 import { createExclusive, readJson, replace } from "../disk/replace.ts";
 import { machineId } from "./machine.ts";
+import { sweep } from "./sweep.ts";
 
 /** workspace.json: which workspace this is. It says nothing by itself: the record in the state folder does. */
 interface WorkspaceFact {
@@ -38,8 +39,10 @@ export interface Ownership {
 }
 
 const ID = /^[0-9a-f]{32}$/;
-/** What a workspace has before anything is in it. */
-const FRESH: readonly string[] = [".gitignore", "active", "workspace.json"];
+/** Who makes one looks at a few others of each kind. A record goes at the second look: three for each that comes are enough. */
+const SWEPT = 3;
+/** What a workspace has before anything is in it, and what others who make it at the same time are just writing there. */
+const FRESH = /^(\.gitignore|active|workspace\.json|\.write-test\..*|\..+\.[0-9a-f]{12}\.tmp)$/;
 
 /** Living keepers that keep a run of this workspace; asked only where it decides. */
 export interface Keepers {
@@ -78,6 +81,7 @@ export function recordIfFresh(layout: Layout, state: StateFolder): void {
   // The record first: whoever finds the id finds its record too.
   recordWorkspace(layout, state, id);
   if (!createExclusive(layout.workspaceFact, factText(id))) state.remove("workspaces", id); // Another process made it meanwhile.
+  sweep(state, SWEPT);
 }
 
 /** A person said so. It gets an id of its own, which no copy of it has. */
@@ -88,7 +92,7 @@ export function takeOver(layout: Layout, state: StateFolder): void {
 }
 
 function isFresh({ root, active }: Layout): boolean {
-  const others = namesIn(root, root).filter((name) => !FRESH.includes(name) && !name.startsWith(".write-test."));
+  const others = namesIn(root, root).filter((name) => !FRESH.test(name));
   return others.length === 0 && namesIn(root, active).length === 0;
 }
 

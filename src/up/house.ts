@@ -35,10 +35,10 @@ export interface HouseRecord extends Round {
   term: number | null;
 }
 
-const NOTHING: Round = { started: 0, stopped: [], archived: 0, deleted: 0, problem: null };
+const NOTHING: Round = { started: 0, stopped: [], archived: 0, trashed: 0, deleted: 0, problem: null };
 
-function didSomething({ started, stopped, archived, deleted, problem }: Round): boolean {
-  return started + stopped.length + archived + deleted > 0 || problem !== null;
+function didSomething({ started, stopped, archived, trashed, deleted, problem }: Round): boolean {
+  return started + stopped.length + archived + trashed + deleted > 0 || problem !== null;
 }
 
 export async function* keepHouse(context: Context, options: HouseOptions): AsyncGenerator<HouseRecord> {

@@ -14,6 +14,8 @@ import { lastReports } from "../facts/last-reports.ts";
 import type { Observed } from "../facts/observe.ts";
 import { archiveAged } from "../files/archive.ts";
 import { emptyAged } from "../files/prune.ts";
+import { Retention } from "../files/retention.ts";
+import { sealSome, withFolder } from "../files/seal-rest.ts";
 import { placeId } from "../journal/event.ts";
 import { closeIdle } from "../messages/inbox.ts";
 import { type ProgressReport, TERMINAL } from "../messages/report.ts";
@@ -24,7 +26,7 @@ import { stop } from "../run/stop.ts";
 import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
-import { type Context, withReader } from "../workspace/context.ts";
+import { type Context, type RunName, withReader } from "../workspace/context.ts";
 
 /** An agent that says it is done gets this long without a sign of life before it is ended. */
 const LINGER_MS = 30_000;
@@ -33,11 +35,12 @@ const TIDY_MS = 60_000;
 
 const QUIET_ROUNDS = 5;
 
-/** What one round did; `archived` counts runs, `deleted` things in the trash. */
+/** What one round did; `archived` counts runs, `trashed` agents or whole tasks, `deleted` things in the trash. */
 export interface Round {
   started: number;
   stopped: AgentId[];
   archived: number;
+  trashed: number;
   deleted: number;
   /** Why something could not be tidied up; the rest goes on, and it is tried again. */
   problem: string | null;
@@ -51,6 +54,9 @@ export class Loop {
   readonly #apart: Apart;
   readonly #told = new Set<string>();
   #tidyAt = 0;
+  /** Runs of an older release that are to be sealed; looked for once. */
+  #unsealed: RunName[] | undefined;
+  readonly #retention: Retention;
   #looked = "";
   #still = 0;
   /** What the last round found, for others that need it in the same round. */
@@ -61,6 +67,7 @@ export class Loop {
     this.#lingerMs = options.lingerMs ?? LINGER_MS;
     this.#streams = options.streams ?? new Streams(context);
     this.#apart = new Apart(context);
+    this.#retention = new Retention(context);
   }
 
   async round(): Promise<Round> {
@@ -95,14 +102,17 @@ export class Loop {
   }
 
   /** What has time: old logs, old trash. An agent that makes its folders unusable must not end the loop. */
-  async #tidy(): Promise<Pick<Round, "archived" | "deleted" | "problem">> {
-    const done = { archived: 0, deleted: 0, problem: null as string | null };
+  async #tidy(): Promise<Pick<Round, "archived" | "trashed" | "deleted" | "problem">> {
+    const done = { archived: 0, trashed: 0, deleted: 0, problem: null as string | null };
     if (performance.now() < this.#tidyAt) return done;
     this.#tidyAt = performance.now() + TIDY_MS;
     try {
       done.archived = await archiveAged(this.#context);
       done.deleted = (await emptyAged(this.#context)).filter(({ action }) => action === "deleted").length;
-      if (done.archived > 0) this.#tidyAt = 0; // There may be more.
+      done.trashed = (await this.#retention.round()).length;
+      this.#unsealed ??= withFolder(this.#context);
+      await sealSome(this.#context, this.#unsealed);
+      if (done.archived + this.#unsealed.length > 0) this.#tidyAt = 0; // There may be more.
     } catch (error) {
       done.problem = toMidwatchError(error).message;
     }

@@ -1,5 +1,5 @@
 /** Finished logs go to the hub when they are archived, if `nats_logs` says so, and can be read there while their host is away. */
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import type { AgentId } from "../core/ids.ts";
 import { maskText, maskValue } from "../core/mask.ts";
 import { scratchFile } from "../disk/scratch.ts";
@@ -47,12 +47,15 @@ export class LogShipper {
     const rows = withReader(this.#context, (registry) =>
       registry.list({ all: true }).flatMap(({ agent }) => registry.runsOf(agent.id).map(({ run }) => ({ agent, run }))),
     );
-    return rows
-      .map(({ agent, run }) => ({
-        name: nameOf(agent.id, run),
-        path: `${layout.run(agent.task, agent.id, run).archivedLog}.zst`,
-      }))
-      .filter(({ name, path }) => !this.#there.has(name) && existsSync(path));
+    return (
+      rows
+        .map(({ agent, run }) => ({
+          name: nameOf(agent.id, run),
+          path: `${layout.run(agent.task, agent.id, run).archivedLog}.zst`,
+        }))
+        // A link in its place leads to what an agent wants to be sent.
+        .filter(({ name, path }) => !this.#there.has(name) && lstatSync(path, { throwIfNoEntry: false })?.isFile())
+    );
   }
 }
 

@@ -32,7 +32,8 @@ export async function initSync(context: Context, tell: (text: string) => void): 
   }
   tell(made);
   // Only what was committed here just now: somebody's own branches are theirs to push.
-  if (madeFirst) await gitText(project, ["push", "--quiet", "-u", "origin", "HEAD"], { env, apart: true });
+  if (madeFirst)
+    await gitText(project, ["push", "--quiet", "-u", "origin", "HEAD"], { env, apart: true, network: true });
 }
 
 async function firstCommit(project: string, env: NodeJS.ProcessEnv, tell: (text: string) => void): Promise<boolean> {
@@ -47,7 +48,7 @@ async function firstCommit(project: string, env: NodeJS.ProcessEnv, tell: (text:
   const known = await git(project, ["var", "GIT_AUTHOR_IDENT"], { env });
   const set = known.code === 0 ? {} : AUTHOR;
   await gitText(project, ["add", "--", "README.md"], { env });
-  const commit = ["-c", "commit.gpgSign=false", "commit", "--quiet", "-m", "chore: initial commit", "--", "README.md"];
+  const commit = ["commit", "--quiet", "-m", "chore: initial commit", "--", "README.md"];
   await gitText(project, commit, { env, set });
   tell("made the first commit, with README.md");
   return true;

@@ -67,6 +67,6 @@ function descriptors(): number {
 }
 
 export function openFile(path: string): Looked | undefined {
-  const source = FileSource.open(path);
+  const source = FileSource.open(path, true);
   return source && { source, stat: source.opened };
 }

@@ -6,9 +6,9 @@
 import { stripVTControlCharacters } from "node:util";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import { maskText } from "../core/mask.ts";
-import { oneLine } from "../core/one-line.ts";
 import { questionIn } from "../core/question.ts";
 import type { AgentSummary, Evidence } from "../core/summary.ts";
+import { oneLine } from "../core/text/one-line.ts";
 import { iso } from "../core/time.ts";
 import type { Outcome } from "../core/types.ts";
 import type { Activity, StreamResult } from "../drivers/index.ts";

@@ -18,6 +18,7 @@ export interface AuditEvent {
     | "cleanup.deleted"
     | "cleanup.failed"
     | "prune.trashed"
+    | "prune.announced"
     | "prune.deleted"
     | "prune.restored"
     | "progress"

@@ -6,10 +6,12 @@
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, isAgentId, quote } from "../core/ids.ts";
+import { parseJson } from "../core/json.ts";
 import type { ClaimFact } from "../core/types.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import { readJson } from "../disk/replace.ts";
-import { keepersAbove } from "../process/identity.ts";
+import { keepersAbove, keeperVariables } from "../process/identity.ts";
+import { RIGHTS } from "../process/keeper.ts";
 import { type Context, withReader } from "./context.ts";
 
 /** Undefined is a person. */
@@ -19,24 +21,57 @@ export function callingAgent(context: Context): AgentId | undefined {
   return agentAbove(context) ?? (value ? agentByCapability(context, agent, value) : undefined);
 }
 
-/** The innermost keeper above us that has a claim in this workspace: an argument list alone could be anybody's. */
+/**
+ * The innermost keeper above us that has a claim in this workspace: an argument list alone could be anybody's. When there is a keeper of
+ * this workspace and no claim tells so, somebody changed the claim, who may well be the agent: it is no person for that.
+ */
 function agentAbove(context: Context): AgentId | undefined {
-  for (const { pid, start_ticks, name, nonce } of keepersAbove()) {
+  let unknown: string | undefined;
+  for (const { pid, start_ticks, name, nonce, variable } of keepersAbove()) {
     const mark = parseActiveMark(name);
-    const listed = mark && withReader(context, (registry) => registry.get(mark.agent));
-    if (!mark || !listed) continue;
+    if (!mark) continue;
+    const listed = withReader(context, (registry) => registry.get(mark.agent));
+    if (listed || keptIn(variable(RIGHTS)).root === context.layout.root) unknown ??= mark.agent;
+    if (!listed) continue;
     const paths = context.layout.run(listed.agent.task, mark.agent, mark.run);
     const claims = [paths.claim, paths.adopt].map((path) => readJson<ClaimFact>(path).value);
     if (claims.some((claim) => claim?.pid === pid && claim.start_ticks === start_ticks && claim.nonce === nonce))
       return mark.agent;
   }
-  return undefined;
+  if (unknown === undefined) return undefined;
+  throw new MidwatchError(
+    "REFUSED_RIGHT",
+    `This is below a keeper of ${quote(unknown)}, whose claim is gone or changed.`,
+    {
+      hint: "What cannot be told to be a person is none: ask from a terminal of your own.",
+    },
+  );
+}
+
+/** What a keeper knows of its agent since it was started: the kernel keeps it, and no edit of a fact, nor a registry made of edited ones, changes it. */
+interface Kept {
+  root?: string;
+  parent?: AgentId | null;
+  capability?: string | null;
+}
+
+/** Nothing of a keeper of an older release, of one that is gone, and elsewhere than on Linux. */
+function keptIn(rights: string | undefined): Kept {
+  return (rights === undefined ? {} : (parseJson(rights) ?? {})) as Kept;
+}
+
+/** What is registered of an agent, as far as its keeper does not know better. */
+function knownOf(context: Context, agent: AgentId): Required<Omit<Kept, "root">> | undefined {
+  const listed = withReader(context, (registry) => registry.get(agent));
+  if (listed === undefined) return undefined;
+  const { parent, capability } = listed.agent;
+  return { parent, capability, ...keptIn(keeperVariables(`${agent}.${listed.run.run}`, RIGHTS)[0]) };
 }
 
 /** The agent, if this is the capability that its newest run was given. */
 export function agentByCapability(context: Context, agent: unknown, value: string): AgentId | undefined {
   if (!isAgentId(agent)) return undefined;
-  const known = withReader(context, (registry) => registry.get(agent))?.agent.capability;
+  const known = knownOf(context, agent)?.capability;
   // Hashes are compared: how long that takes tells nothing about the value.
   return known === capabilityHash(value) ? agent : undefined;
 }
@@ -76,14 +111,14 @@ export function isBelow(context: Context, target: AgentId, above: AgentId): bool
   const seen = new Set<AgentId>();
   for (let at: AgentId | null = target; at !== null && !seen.has(at); ) {
     seen.add(at);
-    const parent: AgentId | null = withReader(context, (registry) => registry.get(at as AgentId))?.agent.parent ?? null;
+    const parent: AgentId | null = knownOf(context, at)?.parent ?? null;
     if (parent === above) return true;
     at = parent;
   }
   return false;
 }
 
-function refuse(agent: AgentId, what: string): never {
+export function refuse(agent: AgentId, what: string): never {
   throw new MidwatchError("REFUSED_RIGHT", `The agent ${quote(agent)} may not ${what}.`, {
     hint: "An agent may report for itself, start agents below it and stop those, and send messages on its task. Ask the person who started it.",
   });

@@ -6,6 +6,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { assertInside } from "../disk/inside.ts";
 import type { Layout } from "../disk/layout.ts";
+import type { SealStep } from "../disk/sealed.ts";
 import type { Engine, EventLog } from "../journal/engine.ts";
 import type { Thresholds } from "../judge/rules.ts";
 import { isTakenAway } from "../registry/connection.ts";
@@ -18,7 +19,7 @@ export type RunName = Pick<IntentFact, "task" | "agent" | "run">;
 /** Points of a launch, in order; tests stop a launcher at each of them. */
 export type LaunchStep = "reserved" | "folders" | "active" | "intent" | "answered";
 
-/** Points of an archive or a restore, each for the log and then for stderr; tests kill at each of them. */
+/** Points of an archive or a restore, each for the log and then for stderr, and of a sealing; tests kill at each of them. */
 export type ArchiveStep =
   | "checked"
   | "index moved"
@@ -27,7 +28,8 @@ export type ArchiveStep =
   | "unpacked"
   | "placed"
   | "removed"
-  | "remembered";
+  | "remembered"
+  | SealStep;
 
 /** A person, or an agent. */
 export interface Caller {

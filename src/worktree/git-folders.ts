@@ -9,6 +9,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { GitOrigin, IntentFact } from "../core/intent.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { readText } from "../disk/replace.ts";
+import { hasFact } from "../facts/run-numbers.ts";
 import type { Context } from "../workspace/context.ts";
 
 function gitFolders(agent: AgentId, { repository, branch }: GitOrigin): string[] {
@@ -26,7 +27,7 @@ export function makeGitFolders(agent: AgentId, git: GitOrigin): void {
 export function writableFor({ layout }: Context, { task, agent, run, git }: IntentFact): string[] {
   if (!git) return [];
   // Before its first intent is written the worktree is still to be made, and nobody but us has said where.
-  if (!existsSync(layout.run(task, agent, run).intent) && run === 1) return gitFolders(agent, git);
+  if (run === 1 && !hasFact(layout.run(task, agent, run), "intent")) return gitFolders(agent, git);
   const known = readText(join(git.repository, "worktrees", agent, "gitdir"))?.trim();
   if (known !== join(layout.worktree(agent), ".git")) return [];
   makeGitFolders(agent, git);

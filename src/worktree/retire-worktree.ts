@@ -4,7 +4,7 @@
  * and told, or, when asked for, saved as a branch first.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { WorktreeFact } from "../core/intent.ts";
@@ -12,10 +12,10 @@ import type { WorktreeReport } from "../core/types.ts";
 import { removeFile, removeTree } from "../disk/inside.ts";
 import { readFacts } from "../facts/facts.ts";
 import { hasEnded } from "../facts/observe.ts";
-import { git, gitText } from "../process/git.ts";
+import { git, gitText, ownFilters } from "../process/git.ts";
 import { processesIn } from "../process/identity.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
-import { assertWorktree, changesIn, sha256, withoutCopies, worktreeOf } from "./worktree.ts";
+import { assertWorktree, changesIn, sha256, stageAll, trackedIn, worktreeOf } from "./worktree.ts";
 
 type Retired = Pick<WorktreeReport, "action" | "why">;
 
@@ -42,10 +42,11 @@ export async function retireWorktree(
     await assertWorktree(context, fact);
     const [user] = processesIn(fact.path);
     if (user !== undefined) return kept(`process ${user.pid} (${user.name}) works in it`);
+    const own = await hasOwnBranch(context, fact);
     const why = await unsaved(context, fact);
     if (why === undefined)
-      return await remove(context, fact, { action: "removed", why: "all of it is in another branch" });
-    return rescue ? await rescueWork(context, name.agent, fact) : kept(why);
+      return await remove(context, fact, own, { action: "removed", why: "all of it is in another branch" });
+    return rescue ? await rescueWork(context, name.agent, fact, own) : kept(why);
   } catch (error) {
     return kept(toMidwatchError(error).message);
   }
@@ -94,8 +95,9 @@ function isAtWork(context: Context, name: RunName): boolean {
 
 /** The folder is gone already: what git still knows of it goes too, and its branch if nothing is lost by that. */
 async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
-  await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env });
-  await removeBranch(context, fact);
+  const own = await hasOwnBranch(context, fact);
+  await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env, bare: true });
+  if (own) await removeBranch(context, fact);
   return { action: "missing", why: `${fact.path} is gone` };
 }
 
@@ -103,35 +105,31 @@ async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
 async function unsaved(context: Context, fact: WorktreeFact): Promise<string | undefined> {
   const changes = await changesIn(context, fact);
   if (changes.length > 0) return `${changes.length} uncommitted ${changes.length === 1 ? "change" : "changes"}`;
-  const [hidden] = await hiddenFrom(context, fact);
-  if (hidden !== undefined) return `git was told not to look at ${hidden}`;
+  const tracked = await trackedIn(context, fact);
+  const hidden = tracked.find((one) => one.hidden);
+  if (hidden !== undefined) return `git was told not to look at ${hidden.path}`;
+  // What changed in it is asked of a git inside it, which would run what its own configuration says.
+  const submodule = tracked.find((one) => one.submodule);
+  if (submodule !== undefined) return `it holds the submodule ${submodule.path}`;
   const head = await gitText(fact.path, ["rev-parse", "HEAD"], { env: context.env });
   if (!(await isElsewhere(context, fact, head))) return "it has commits that are in no other branch";
   return undefined;
 }
 
-/** Files that `update-index` hides from status: a change in one would be lost without a word. */
-async function hiddenFrom({ env }: Context, { path }: WorktreeFact): Promise<string[]> {
-  const listed = await gitText(path, ["ls-files", "-v", "-z"], { env });
-  return listed
-    .split("\0")
-    .filter((one) => /^[a-z] /.test(one) || (one.startsWith("S ") && existsSync(join(path, one.slice(2)))))
-    .map((one) => one.slice(2));
-}
-
 /** Whether a commit was there before the agent, or is in a branch or tag beside its own. */
 async function isElsewhere({ env }: Context, fact: WorktreeFact, commit: string): Promise<boolean> {
   const { repository, base, branch } = fact;
-  if ((await git(repository, ["merge-base", "--is-ancestor", commit, base], { env })).code === 0) return true;
+  if ((await git(repository, ["merge-base", "--is-ancestor", commit, base], { env, bare: true })).code === 0)
+    return true;
   const refs = await gitText(
     repository,
     ["for-each-ref", `--contains=${commit}`, "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags"],
-    { env },
+    { env, bare: true },
   );
   return refs.split("\n").some((ref) => ref !== "" && ref !== `refs/heads/${branch}`);
 }
 
-async function remove(context: Context, fact: WorktreeFact, done: Retired): Promise<Retired> {
+async function remove(context: Context, fact: WorktreeFact, own: boolean, done: Retired): Promise<Retired> {
   for (const { path, sha256: hash } of fact.copied) {
     const file = join(fact.path, path);
     // The same bytes as when we put it there: no work of anybody's. One that git tracks now is git's matter.
@@ -141,38 +139,51 @@ async function remove(context: Context, fact: WorktreeFact, done: Retired): Prom
     if (tracked.code !== 0 && existsSync(file) && sha256(readFileSync(file)) === hash)
       removeFile(context.layout.root, file);
   }
-  await gitText(fact.repository, ["worktree", "remove", fact.path], { env: context.env, timeoutMs: 10 * 60_000 });
-  await removeBranch(context, fact);
+  const options = { env: context.env, bare: true, about: fact.path, timeoutMs: 10 * 60_000 };
+  await gitText(fact.repository, ["worktree", "remove", fact.path], options);
+  if (own) await removeBranch(context, fact);
   return done;
+}
+
+/** The agent can write the fact, and could name anybody's: it has the name that we give, or git itself knows it as that of this worktree. */
+async function hasOwnBranch({ env }: Context, { repository, path, branch }: WorktreeFact): Promise<boolean> {
+  if (branch === `midwatch/${basename(path)}`) return true;
+  const listed = await git(repository, ["worktree", "list", "--porcelain", "-z"], { env, bare: true });
+  const blocks = listed.stdout.split("\0\0").map((block) => block.split("\0"));
+  return blocks.some((lines) => lines.includes(`worktree ${path}`) && lines.includes(`branch refs/heads/${branch}`));
 }
 
 /** The branch as it is now, unless it holds something of its own or is checked out somewhere. */
 async function removeBranch(context: Context, fact: WorktreeFact): Promise<void> {
   const ref = `refs/heads/${fact.branch}`;
   const format = "--format=%(objectname) %(worktreepath)";
-  const [tip = "", used = ""] = (
-    await gitText(fact.repository, ["for-each-ref", format, ref], { env: context.env })
-  ).split(" ");
+  const options = { env: context.env, bare: true };
+  const [tip = "", used = ""] = (await gitText(fact.repository, ["for-each-ref", format, ref], options)).split(" ");
   if (tip === "" || used !== "" || !(await isElsewhere(context, fact, tip))) return;
-  await git(fact.repository, ["update-ref", "-d", ref, tip], { env: context.env });
+  await git(fact.repository, ["update-ref", "-d", ref, tip], options);
 }
 
 /**
  * Everything that is not ignored becomes a commit on a branch of its own, what was staged as a commit before it. The worktree is
  * then exactly that commit, so that git's own check lets it go; a file written meanwhile makes git refuse, and it stays.
  */
-async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact): Promise<Retired> {
+async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact, own: boolean): Promise<Retired> {
   const { path } = fact;
-  const run = (...args: string[]): Promise<string> =>
-    gitText(path, args, { env: { ...SIGNED, ...context.env }, timeoutMs: 10 * 60_000 });
+  // To commit without them could put into the history what they are there to keep out of it.
+  const [filter] = await ownFilters(path, context.env);
+  if (filter !== undefined)
+    return kept(`only this repository's configuration defines ${filter}, which does not run here: commit it by hand`);
+  const options = { env: { ...SIGNED, ...context.env }, timeoutMs: 10 * 60_000 };
+  const run = (...args: string[]): Promise<string> => gitText(path, args, options);
   for (const flag of ["--no-assume-unchanged", "--no-skip-worktree"]) {
-    const input = (await hiddenFrom(context, fact)).map((file) => `${file}\0`).join("");
+    const hidden = (await trackedIn(context, fact)).filter((one) => one.hidden);
+    const input = hidden.map((one) => `${one.path}\0`).join("");
     await gitText(path, ["update-index", flag, "-z", "--stdin"], { env: context.env, input });
   }
   const head = await run("rev-parse", "HEAD");
   const before = await git(path, ["symbolic-ref", "--quiet", "HEAD"], { env: context.env });
   const staged = await git(path, ["write-tree"], { env: context.env }); // Fails in the middle of a merge: then there is none.
-  await run("add", "--all", "--", ...withoutCopies(fact));
+  await stageAll(context, fact, options);
   const whole = await run("write-tree");
   let commit = head;
   for (const tree of [...(staged.code === 0 ? [staged.stdout.trim()] : []), whole]) {
@@ -183,7 +194,7 @@ async function rescueWork(context: Context, agent: AgentId, fact: WorktreeFact):
   const branch = await nameRescue(context, agent, fact, commit);
   try {
     await run("update-ref", "--no-deref", "HEAD", commit, head);
-    return await remove(context, fact, { action: "rescued", why: `its work is in the branch ${branch}` });
+    return await remove(context, fact, own, { action: "rescued", why: `its work is in the branch ${branch}` });
   } catch (error) {
     if (before.code === 0) await run("symbolic-ref", "HEAD", before.stdout.trim());
     return kept(`${toMidwatchError(error).message} Its work is in the branch ${branch}, too.`);
@@ -195,7 +206,8 @@ async function nameRescue(context: Context, agent: AgentId, fact: WorktreeFact, 
   for (let i = 1; ; i++) {
     const branch = `midwatch/rescue/${agent}${i === 1 ? "" : `-${i}`}`;
     const args = ["update-ref", `refs/heads/${branch}`, commit, ""];
-    if (i === RESCUE_NAMES) await gitText(fact.repository, args, { env: context.env });
-    if ((await git(fact.repository, args, { env: context.env })).code === 0) return branch;
+    const options = { env: context.env, bare: true };
+    if (i === RESCUE_NAMES) await gitText(fact.repository, args, options);
+    if ((await git(fact.repository, args, options)).code === 0) return branch;
   }
 }

@@ -10,7 +10,7 @@ import { withScratch } from "../disk/scratch.ts";
 import { locate } from "../facts/locate.ts";
 import { gitText } from "../process/git.ts";
 import type { Context } from "../workspace/context.ts";
-import { assertWorktree, changesIn, withoutCopies, worktreeOf } from "./worktree.ts";
+import { assertWorktree, changesIn, stageAll, worktreeOf } from "./worktree.ts";
 
 export interface DiffOptions {
   /** Only the list of files, not their text. */
@@ -72,7 +72,7 @@ export async function diffWorktree(context: Context, agent: AgentId, options: Di
 }
 
 async function compare(
-  { env }: Context,
+  context: Context,
   fact: WorktreeFact,
   scratch: string,
   { stat = false }: DiffOptions,
@@ -82,9 +82,10 @@ async function compare(
     GIT_OBJECT_DIRECTORY: join(scratch, "objects"),
     GIT_ALTERNATE_OBJECT_DIRECTORIES: JSON.stringify(join(fact.repository, "objects")),
   };
-  const run = (args: string[]): Promise<string> => gitText(fact.path, args, { env, set, timeoutMs: 5 * 60_000 });
+  const options = { env: context.env, set, timeoutMs: 5 * 60_000 };
+  const run = (args: string[]): Promise<string> => gitText(fact.path, args, options);
   const diff = ["diff", "--cached", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames"];
-  await run(["add", "--all", "--", ...withoutCopies(fact)]);
+  await stageAll(context, fact, options);
   const names = await run([...diff, "--name-status", "-z", fact.base]);
   const counts = await run([...diff, "--numstat", "-z", fact.base]);
   const patch = stat ? null : await run([...diff, fact.base]);

@@ -3,7 +3,7 @@
  * so that agents do not write over each other. What happens to it later is in retire-worktree.ts.
  */
 import { createHash } from "node:crypto";
-import { realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
@@ -15,7 +15,7 @@ import type { WorktreeState } from "../core/types.ts";
 import { assertInside, copyFile, makeFolder } from "../disk/inside.ts";
 import { createExclusive, readJson, readText, replace } from "../disk/replace.ts";
 import { readFacts } from "../facts/facts.ts";
-import { git, gitText } from "../process/git.ts";
+import { type GitOptions, git, gitText } from "../process/git.ts";
 import { runShell } from "../process/shell.ts";
 import { type Context, catchUp, type RunName } from "../workspace/context.ts";
 import { makeGitFolders } from "./git-folders.ts";
@@ -52,18 +52,20 @@ export async function findRepository(cwd: string, env: NodeJS.ProcessEnv): Promi
   const asked = await git(cwd, ["rev-parse", "--path-format=absolute", "--is-inside-work-tree", "--git-common-dir"], {
     env,
   });
+  const inBare = (): never =>
+    refuse("is in a bare repository or in a .git folder", "Name a folder that is checked out with --cwd.");
   if (asked.code !== 0) {
+    if (/cannot use bare repository/.test(asked.stderr)) inBare();
     if (/not a git repository/.test(asked.stderr))
       refuse("is not in a git repository", "Run `git init` and commit, or leave --worktree out.");
     refuse(`cannot be used by git: ${asked.stderr.trim()}`, "Mend what git says, or leave --worktree out.");
   }
   const [inside, common = ""] = asked.stdout.trim().split("\n");
-  if (inside !== "true")
-    refuse("is in a bare repository or in a .git folder", "Name a folder that is checked out with --cwd.");
+  if (inside !== "true") inBare();
   const top = await gitText(cwd, ["rev-parse", "--path-format=absolute", "--show-toplevel"], { env });
   const head = await git(cwd, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], { env });
   if (head.code !== 0) refuse("is in a repository without a commit", "Commit something first: git commit -a");
-  const changed = await gitText(top, ["status", "--porcelain", "-z"], { env });
+  const changed = await gitText(top, ["status", "--porcelain", "-z", "--ignore-submodules=dirty"], { env });
   return {
     top,
     common,
@@ -220,14 +222,45 @@ export async function assertWorktree({ layout, env }: Context, { path, repositor
 
 /** Paths that differ from the last commit, untracked ones too; ignored ones and what we copied do not count. */
 export async function changesIn({ env }: Context, fact: WorktreeFact): Promise<string[]> {
-  const args = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"];
+  const args = ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"];
   const text = await gitText(fact.path, [...args, "--", ...withoutCopies(fact)], { env });
   return text.split("\0").filter((entry) => entry !== "");
 }
 
 /** Everything but what we copied, as git's pathspecs. */
-export function withoutCopies({ copied }: WorktreeFact): string[] {
-  return [":/", ...copied.map(({ path }) => `:(top,literal,exclude)${path}`)];
+function withoutCopies({ copied }: WorktreeFact): string[] {
+  return [":/", ...copied.map(({ path }) => but(path))];
+}
+
+function but(path: string): string {
+  return `:(top,literal,exclude)${path}`;
+}
+
+/**
+ * Everything that is not ignored goes into the index. To tell whether a submodule has changed, `add` would ask a git inside it, which
+ * runs what the submodule's own configuration says: of these only the commit is noted.
+ */
+export async function stageAll(context: Context, fact: WorktreeFact, options: GitOptions): Promise<void> {
+  const submodules = (await trackedIn(context, fact)).filter((one) => one.submodule).map(({ path }) => path);
+  await gitText(fact.path, ["add", "--all", "--", ...withoutCopies(fact), ...submodules.map(but)], options);
+  if (submodules.length > 0) await gitText(fact.path, ["update-index", "--", ...submodules], options);
+}
+
+interface Tracked {
+  path: string;
+  /** `update-index` hides it from status: a change in it would be lost without a word. */
+  hidden: boolean;
+  /** With a repository of its own in it. */
+  submodule: boolean;
+}
+
+export async function trackedIn({ env }: Context, fact: WorktreeFact): Promise<Tracked[]> {
+  const listed = await gitText(fact.path, ["ls-files", "-v", "--stage", "-z"], { env });
+  return [...listed.matchAll(/(\w) (\d+) [0-9a-f]+ \d\t([^\0]+)/g)].map(([, tag = "", mode = "", path = ""]) => ({
+    path,
+    hidden: /[a-z]/.test(tag) || (tag === "S" && existsSync(join(fact.path, path))),
+    submodule: mode === "160000" && existsSync(join(fact.path, path, ".git")),
+  }));
 }
 
 export function sha256(bytes: Uint8Array): string {

@@ -1,6 +1,15 @@
 /** What an agent writes into its run folder to drown its keeper, to turn it against somebody, or to be taken for another's. */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import {
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
@@ -97,12 +106,14 @@ it("an intent and a claim with a path for a nonce: nothing is deleted, and the r
   const record = await lab.sh("exit 0");
   await lab.workspace.runs.wait([record.agent]);
   const nonce = `/../../..${victim}`;
+  mkdirSync(lab.runDir(record), { recursive: true }); // It is sealed: the agent makes a folder again.
   for (const [name, fact] of Object.entries({ "intent.json": lab.intent(record), claim: lab.fact(record, "claim") }))
     writeFileSync(join(lab.runDir(record), name), JSON.stringify({ ...(fact as object), nonce }));
   writeFileSync(join(lab.root, "active", `${record.agent}.1`), `${record.task}/runs/${record.agent}/1\n`);
-  for (const command of [["ls", "--all"], ["reap"], ["stop", record.agent], ["up", "--once"]])
-    expect((await lab.cli(...command)).stderr).not.toContain("INTERNAL");
   const show = await lab.cli("show", record.agent);
   expect(show.stdout).toContain("Damaged: intent.json");
+  for (const command of [["ls", "--all"], ["reap"], ["stop", record.agent], ["up", "--once"]])
+    expect((await lab.cli(...command)).stderr).not.toContain("INTERNAL");
   expect(existsSync(join(victim, "deep"))).toBe(true);
+  rmSync(lab.runDir(record), { recursive: true, force: true });
 });

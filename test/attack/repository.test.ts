@@ -68,6 +68,7 @@ function calls({
     "jsonl verify": { argv: ["jsonl", "verify", ".agent-workspace/events.log"], code: ok },
     reap: { code: refused },
     prune: { code: refused },
+    pin: { argv: ["pin", ended], code: refused },
     doctor: { code: [ok, 5] },
     trust: { argv: ["trust", "--show"], code: ok },
     demo: { argv: ["demo", "--help"], code: ok },

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { serve } from "../../src/doors/http/serve.ts";
@@ -6,6 +7,7 @@ import type { Workspace } from "../../src/fleet/workspace.ts";
 import { lab } from "../support/lab.ts";
 import { ask, bearer } from "../support/net/http.ts";
 import { type Puppet, Puppets } from "../support/puppet.ts";
+import { CLI } from "../support/workspace.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -102,6 +104,29 @@ describe.each(Object.entries(DOORS))("through %s", (name, open) => {
   );
 });
 
+it("a folder that becomes a link while the child waits in the queue is not entered", async () => {
+  const at = lab({ max_running: 1 });
+  const puppets = new Puppets(at);
+  for (const name of ["project/sub", "elsewhere"]) mkdirSync(join(at.folder, name), { recursive: true });
+  const puppet = await puppets.start({ permission: "edit", cwd: join(at.folder, "project") });
+  const asked = ["run", "--json", "--queue", "--driver", "claude", "--cwd", join(at.folder, "project/sub"), "x"];
+  const { agent } = JSON.parse((await puppet.midwatch(...asked)).stdout);
+  expect((await puppet.sh(`cd ../project && rmdir sub && ln -s '${join(at.folder, "elsewhere")}' sub`)).code).toBe(0);
+  await at.workspace.runs.stop([puppet.agent], { graceMs: 0 });
+  const [child] = await puppets.workspace.runs.wait([agent]);
+  expect(child).toMatchObject({ outcome: "failed", reason: expect.stringContaining("since the agent was asked for") });
+});
+
+it("a model or session whose name is a flag of the CLI is refused, for everybody", async () => {
+  const at = lab();
+  const puppets = new Puppets(at);
+  const puppet = await puppets.start({ permission: "plan" });
+  const { data } = await puppet.tool("deploy_headless_agent", { driver: "claude", prompt: "x", model: "--yolo" });
+  expect(data["code"]).toBe("USAGE");
+  expect((await at.cli("run", "--driver", "claude", "--model=--dangerously-skip-permissions", "x")).code).toBe(2);
+  expect(await at.workspace.runs.list({ all: true })).toHaveLength(1);
+});
+
 it("an agent that edits its own intent, its permission, driver and folder in it, has no more than before", async () => {
   const at = lab();
   const puppet = await new Puppets(at).start({ permission: "edit" });
@@ -115,6 +140,59 @@ it("an agent that edits its own intent, its permission, driver and folder in it,
     expect([forged, code, stderr]).toEqual([forged, 4, expect.stringContaining("Its own permission is edit")]);
     writeFileSync(file, before);
   }
+});
+
+it("an agent that makes its claim, its capability or its whole record unknown is no person", async () => {
+  const at = lab();
+  const puppet = await new Puppets(at).start({ permission: "plan" });
+  const shell = join(at.folder, "shell");
+  const nobody = async (what: string): Promise<void> => {
+    at.workspace.rebuild(); // The registry believes it now.
+    const ran = await puppet.midwatch("run", "--", "touch", shell);
+    expect([what, ran.code, ran.stderr]).toEqual([what, 4, expect.stringContaining("REFUSED_RIGHT")]);
+    const task = await puppet.midwatch("task", "mine");
+    expect([what, task.code]).toEqual([what, 4]);
+    const { data } = await puppet.tool("deploy_headless_agent", { driver: "command", command: ["touch", shell] });
+    expect([what, data["code"]]).toEqual([what, "REFUSED_RIGHT"]);
+  };
+  const at1 = (name: string): string => join(at.runDir(puppet.record), name);
+  const intent = readFileSync(at1("intent.json"), "utf8");
+  writeFileSync(at1("intent.json"), JSON.stringify({ ...JSON.parse(intent), capability: "0".repeat(64) }));
+  const claim = readFileSync(at1("claim"), "utf8");
+  writeFileSync(at1("claim"), JSON.stringify({ ...JSON.parse(claim), pid: 1 }));
+  await nobody("claim and capability");
+  writeFileSync(at1("claim"), "");
+  await nobody("no claim");
+  writeFileSync(at1("intent.json"), "{}");
+  await nobody("no record");
+  writeFileSync(at1("intent.json"), intent);
+  writeFileSync(at1("claim"), claim);
+  at.workspace.rebuild();
+  expect(readdirSync(at.folder)).not.toContain("shell");
+});
+
+it("an agent that edits another's record to be its parent, or to know its capability, has no power over it", async () => {
+  const at = lab();
+  const puppets = new Puppets(at);
+  const puppet = await puppets.start({ permission: "edit" });
+  const other = await at.run("sleep", "60");
+  const file = join(at.runDir(other), "intent.json");
+  const capability = "1".repeat(32);
+  const hash = createHash("sha256").update(capability).digest("hex");
+  writeFileSync(file, JSON.stringify({ ...at.intent(other), parent: puppet.agent, capability: hash }));
+  at.workspace.rebuild(); // The registry believes it now.
+  expect((await puppet.midwatch("stop", other.agent)).code).toBe(4);
+  expect((await puppet.midwatch("run", "--parent", other.agent, "--driver", "claude", "x")).code).toBe(4);
+  const posing = await puppet.sh(
+    `MIDWATCH_AGENT=${other.agent} MIDWATCH_CAPABILITY=${capability} '${process.execPath}' '${CLI}' run -- true`,
+  );
+  expect([posing.code, posing.stderr]).toEqual([4, expect.stringContaining(puppet.agent)]);
+  const served = await serve(puppets.workspace, { host: "127.0.0.1", port: 0, allowRemote: false, tell: () => {} });
+  onTestFinished(() => served.close());
+  const headers = bearer(`${other.agent}:${capability}`);
+  const body = JSON.stringify({ command: ["true"] });
+  expect((await ask(served.url, "/api/run", { method: "POST", headers, body })).status).toBe(401);
+  expect((await at.workspace.runs.show(other.agent)).phase).toBe("running");
 });
 
 it("a process that calls itself the agent's keeper, with every right in its environment, is not believed", async () => {
@@ -136,11 +214,9 @@ it("an agent whose record names no keeper, made up with a capability of one's ow
   const puppet = await puppets.start({ permission: "edit" });
   const ended = await at.run("true");
   await at.workspace.runs.wait([ended.agent]);
-  const file = join(at.runDir(ended), "intent.json");
   const [, capability = ""] = puppet.bearer.split(":");
-  const { createHash } = await import("node:crypto");
   const hash = createHash("sha256").update(capability).digest("hex");
-  writeFileSync(file, JSON.stringify({ ...at.intent(ended), capability: hash }));
+  at.setFact(ended, "intent.json", { ...at.intent(ended), capability: hash });
   at.workspace.rebuild();
   const door = await (DOORS["HTTP with its capability"] as (of: Workspace) => Promise<Door>)(puppets.workspace);
   const posing = Object.create(puppet, { bearer: { value: `${ended.agent}:${capability}` } }) as Puppet;

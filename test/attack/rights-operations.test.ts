@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { fieldsOf } from "../../src/doors/flags.ts";
@@ -8,6 +8,7 @@ import { RIGHTS } from "../../src/operations/rights.ts";
 import { lab } from "../support/lab.ts";
 import { ask, bearer, tokenOf } from "../support/net/http.ts";
 import { Puppets } from "../support/puppet.ts";
+import { CLI } from "../support/workspace.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -45,6 +46,7 @@ const INPUT: Record<string, { body: object; words: string[] }> = {
   "mcp install": { body: {}, words: ["--client", "claude", "--yes"] },
   archive: { body: { agent: "OTHER" }, words: ["OTHER"] },
   restore: { body: { agent: "OTHER" }, words: ["OTHER"] },
+  pin: { body: { agent: "OTHER" }, words: ["OTHER"] },
   ...Object.fromEntries(
     ["tail", "page", "count", "verify"].map((verb) => [
       `jsonl ${verb}`,
@@ -64,6 +66,14 @@ const INPUT: Record<string, { body: object; words: string[] }> = {
 
 it("every operation has its line in the table of rights, and nothing else has", () =>
   expect(Object.keys(RIGHTS)).toEqual(operations.map(({ name }) => name)));
+
+it("docs/rights.md says the same as the table", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/rights.md"), "utf8");
+  const told = [...page.matchAll(/^\| (\w+) \| [^|]+ \| (`[^|]+`) \|$/gm)].flatMap(([, right, names = ""]) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, right]),
+  );
+  expect(Object.fromEntries(told)).toEqual(RIGHTS);
+});
 
 it("what takes a path, a route or an address of the caller's is a person's", () => {
   const takes = operations.filter((operation) =>
@@ -92,6 +102,15 @@ it("an agent asks for all that is not its own, through each door: refused, also 
     }
     expect((await at.workspace.runs.show(other.agent)).phase).toBe("running");
   }
+});
+
+it("an agent does not have the registry made anew from facts that it may have changed", async () => {
+  const at = lab();
+  const { agent } = await at.run("sleep", "60");
+  expect(() => at.workspace.as({ agent }).rebuild()).toThrow("may not make the registry anew");
+  const told = await at.sh(`'${process.execPath}' '${CLI}' doctor --rebuild`);
+  await at.workspace.runs.wait([told.agent]);
+  expect((await at.raw(told.agent)).toString()).toContain("may not make the registry anew");
 });
 
 it("a person still may, over HTTP and on the command line", async () => {

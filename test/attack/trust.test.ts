@@ -160,3 +160,10 @@ it("without a state folder that only we can write nothing is made, and the error
     expect([code, stderr]).toEqual([5, expect.stringContaining("Set XDG_STATE_HOME")]);
   }
 });
+
+it("several that make a workspace at once: none takes what another is just writing for somebody else's", async () => {
+  const root = join(folder(), ".agent-workspace");
+  mkdirSync(join(root, "active"), { recursive: true });
+  writeFileSync(join(root, ".workspace.json.0123456789ab.tmp"), "");
+  expect((await midwatch(root, ["--workspace", root, "task", "mine"])).code).toBe(0);
+});

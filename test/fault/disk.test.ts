@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { DoneFact } from "../../src/core/types.ts";
-import { readJson } from "../../src/disk/replace.ts";
+import { readFact } from "../../src/disk/sealed.ts";
 import { openWorkspace, type Workspace } from "../../src/fleet/workspace.ts";
 import { mayMount, remount, tmpfs } from "../support/fault/tmpfs.ts";
 import { folder } from "../support/folder.ts";
@@ -212,7 +212,8 @@ describe("output and folders", () => {
       const ended = await workspace.runs.show(agent);
       expect(ended).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });
       expect((await rawLog(workspace, agent)).toString()).toBe(numbers(400));
-      if (what !== "the run folder") expect(readJson<DoneFact>(join(run, "done.json")).value?.mirrored).toBe(true);
+      const done = readFact<DoneFact>({ sealed: `${run}.json` }, join(run, "done.json"));
+      if (what !== "the run folder") expect(done?.mirrored).toBe(true);
     });
   }
 

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
@@ -22,7 +22,7 @@ it.each([
     for (const path of what(at, task, agent)) renameSync(path, join(at.folder, basename(path)));
     writeFileSync(go, "");
     await lookLater(at, 100);
-    await until(() => existsSync(join(at.root, task, "runs", agent, "1", "done.json")));
+    await until(() => at.fact({ task, agent, run: 1 }, "done.json"));
     expect(await at.open().runs.show(agent)).toMatchObject({ phase: "drained", outcome: "failed", exit: { code: 9 } });
     expect((await at.raw(agent)).toString().split("\n")).toHaveLength(101);
     await expectSettled(at);

@@ -6,7 +6,7 @@ import type { ListRecord } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { lostKeepers } from "../soak/lost-keepers.ts";
 import { output } from "../support/cli/output.ts";
-import { checkIndex, readIndex } from "../support/data/index-check.ts";
+import { checkIndex, indexAt, readIndex } from "../support/data/index-check.ts";
 import { adopterOf, identify, keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { mayMount, tmpfs } from "../support/fault/tmpfs.ts";
 import { lab } from "../support/lab.ts";
@@ -135,7 +135,7 @@ describe.each(TIERS)("the keeper is killed -9 (tier %s)", (tier) => {
     expect(report?.verified).toBe(true);
     expect([lives(daemon), at.survivors()]).toEqual([false, []]);
     const log = await at.raw(record.agent);
-    expect(checkIndex(log, readFileSync(record.log.replace(".jsonl", ".idx")))).toEqual([]);
+    expect(checkIndex(log, indexAt(record.log.replace(".jsonl", ".idx")))).toEqual([]);
   });
 });
 

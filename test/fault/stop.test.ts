@@ -53,7 +53,7 @@ describe.each(["auto", "subreaper"] as Tier[])("stops (tier %s)", (tier) => {
     expect(report).toMatchObject({ verified: true, left: [], outcome: "stopped", exit: { code: null } });
     expect(report?.guarantee).toBe(record.guarantee === "cgroup" ? "cgroup" : "scan");
     expect([lives(keeper), lives(main), at.survivors()]).toEqual([false, false, []]);
-    expect(existsSync(join(at.runDir(record), "adopt.json"))).toBe(true);
+    expect(at.fact(record, "adopt.json")).toMatchObject({ by: "adopter" });
   });
 });
 

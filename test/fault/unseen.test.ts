@@ -16,7 +16,7 @@ async function crowd(at: Lab, script: string, driver?: string): Promise<string[]
 
 const isClean = (at: Lab, id: string, i: number): boolean => {
   const task = `TASK-20260101-000000-${(i + 1).toString(16).padStart(8, "0")}`;
-  return existsSync(join(at.root, task, "runs", id, "1", "cleanup.json"));
+  return existsSync(join(at.root, task, "runs", id, "1.json"));
 };
 
 it("R-004.5: a list of agents that ended unseen does not wait for their clean-up, and says what it left", async () => {

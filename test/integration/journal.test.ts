@@ -422,7 +422,7 @@ describe("agents in the journal", () => {
     await at.workspace.runs.wait([agent]);
     const events = (await readJournal(at.root)).stored.map((item) => item.event);
     expect(events.filter(({ type }) => ["question", "progress", "finding"].includes(type))).toMatchObject([
-      { interaction: 5, actor: "Me", agent, task, content: "may I?" },
+      { interaction: 5, actor: agent, agent, task, content: "may I?" },
       {
         actor: agent,
         agent,

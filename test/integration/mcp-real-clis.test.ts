@@ -102,7 +102,7 @@ describe.each([
       });
       // Offered at the first turn, and over the way it should be.
       expect(api.steps(name)[0]?.body).toContain("update_agent_progress");
-      const servers = at.intent(started).argv.join(" ") + readFile(join(at.runDir(started), "mcp.json"));
+      const servers = at.intent(started).argv.join(" ") + JSON.stringify(at.fact(started, "mcp.json") ?? "");
       expect(servers.includes("/mcp") && /http:\/\/127/.test(servers)).toBe(way === "http");
     },
     TIMEOUT_MS,

@@ -25,10 +25,14 @@ async function over(
     ...(task ? { task: task as never } : {}),
   });
   await at.workspace.runs.wait([record.agent]);
-  const path = join(at.runDir(record), "exit.json");
-  const fact = JSON.parse(text(path)) as ExitFact;
-  writeFileSync(path, JSON.stringify({ ...fact, ended_at: new Date(Date.now() - days * DAY).toISOString() }));
+  age(at, record, days);
   return record;
+}
+
+/** As if it had ended so long ago. */
+function age(at: Lab, record: RunRecord, days: number): void {
+  const ended_at = new Date(Date.now() - days * DAY).toISOString();
+  at.setFact(record, "exit.json", { ...at.fact<ExitFact>(record, "exit.json"), ended_at });
 }
 
 const agents = async (at: Lab): Promise<string[]> =>
@@ -49,13 +53,7 @@ it("R-002.12, R-002.15: what ended long ago goes to the trash with all its files
   await at.workspace.files.archive(old.agent);
   await at.workspace.runs.restart(old.agent);
   await at.workspace.runs.wait([old.agent]);
-  for (const run of [1, 2]) {
-    const path = join(at.runDir({ ...old, run }), "exit.json");
-    writeFileSync(
-      path,
-      JSON.stringify({ ...JSON.parse(text(path)), ended_at: new Date(Date.now() - 15 * DAY).toISOString() }),
-    );
-  }
+  for (const run of [1, 2]) age(at, { ...old, run }, 15);
   const young = await over(at, 1);
   const live = await at.sh("exec sleep 300");
   at.workspace.rebuild();

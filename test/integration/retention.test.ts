@@ -19,9 +19,8 @@ async function over(at: Lab, script = "echo some output"): Promise<RunRecord> {
 
 /** As if it had ended so long ago: the facts decide, and reap reads them. */
 function age(at: Lab, record: RunRecord, ms: number): void {
-  const path = join(at.runDir(record), "exit.json");
-  const fact = JSON.parse(text(path)) as ExitFact;
-  writeFileSync(path, JSON.stringify({ ...fact, ended_at: new Date(Date.now() - ms).toISOString() }));
+  const ended_at = new Date(Date.now() - ms).toISOString();
+  at.setFact(record, "exit.json", { ...at.fact<ExitFact>(record, "exit.json"), ended_at });
 }
 
 const cleanup = (at: Lab, record: RunRecord): CleanupFact =>
@@ -139,9 +138,10 @@ describe("reap", () => {
     const stranger = openSync(held.log, "a");
     await at.workspace.runs.stop([held.agent], { purge: true });
     age(at, old, 25 * HOUR);
-    rmSync(join(at.runDir(unclean), "cleanup.json"));
-    rmSync(join(at.runDir(unsettled), "done.json")); // Its keeper never said the last word: lost, and nobody lives.
-    rmSync(join(at.runDir(unsettled), "exit.json"));
+    at.setFact(unclean, "cleanup.json", null);
+    // Its keeper never said the last word: lost, and nobody lives.
+    at.unseal(unsettled);
+    for (const name of ["done.json", "exit.json"]) at.setFact(unsettled, name, null);
     utimesSync(join(at.root, "active"), 1, 1);
     for (const opened of [at.workspace]) opened.close(); // Checkpoints, so that the file itself is compared.
     const before = everything(at);
@@ -165,7 +165,7 @@ describe("reap", () => {
       [unclean.agent]: "cleaned",
       [held.agent]: "deleted",
     });
-    expect(existsSync(join(at.runDir(unclean), "cleanup.json"))).toBe(true);
+    expect(cleanup(at, unclean)).toBeDefined();
   });
 
   it("R-004.15: each action is told once in events.log, however many look at once", async () => {

@@ -49,11 +49,12 @@ it("values of secret variables are hidden in every way a log is read, and kept i
   // As it was printed, on demand and on disk.
   expect((await at.cli("logs", "--no-mask", agent)).stdout).toContain(INHERITED);
   expect((await at.raw(agent)).toString()).toContain(FILED);
-  const prints = readFileSync(join(dir, "secrets.json"), "utf8");
-  expect(statSync(join(dir, "secrets.json")).mode & 0o777).toBe(0o600);
-  for (const value of [INHERITED, FILED, "inherited"]) expect(prints).not.toContain(value);
-  for (const name of ["intent.json", "start.json", "cleanup.json"])
-    expect(readFileSync(join(dir, name), "utf8")).not.toContain(FILED);
+  const { facts } = JSON.parse(readFileSync(`${dir}.json`, "utf8")) as { facts: Record<string, object> };
+  expect(statSync(`${dir}.json`).mode & 0o777).toBe(0o600);
+  for (const value of [INHERITED, FILED, "inherited"])
+    expect(JSON.stringify(facts["secrets.json"])).not.toContain(value);
+  expect(Object.keys(facts)).toEqual(expect.arrayContaining(["intent.json", "start.json", "cleanup.json"]));
+  expect(JSON.stringify(facts)).not.toContain(FILED);
 });
 
 it("a search hit that cuts a value in two shows neither part", async () => {
@@ -114,6 +115,7 @@ it("without secrets there is no fingerprint beyond the agent's own capability", 
   const place = folder();
   const { stdout } = await midwatch(place, ["run", "--json", "--wait", "--", "true"], { PATH: process.env["PATH"] });
   const { task, agent } = JSON.parse(stdout.split("\n")[0] ?? "") as { task: string; agent: string };
-  const file = join(place, ".agent-workspace", task, "runs", agent, "1", "secrets.json");
-  expect((JSON.parse(readFileSync(file, "utf8")) as { values: unknown[] }).values).toHaveLength(1);
+  const file = join(place, ".agent-workspace", task, "runs", agent, "1.json");
+  const { facts } = JSON.parse(readFileSync(file, "utf8")) as { facts: Record<string, { values: unknown[] }> };
+  expect(facts["secrets.json"]?.values).toHaveLength(1);
 });

@@ -129,10 +129,10 @@ it("R-004.24, R-004.5, R-004.6, R-002.9, R-002.16: 6 an agent that says it is do
   expect(existsSync(archiveOf(at.root, record))).toBe(true);
   expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "archived", outcome: "completed" });
   expect(readdirSync(join(at.root, "active"))).toEqual([]);
-  const fact = text(join(at.runDir(record), "cleanup.json"));
+  const fact = text(at.sealed(record));
   const [report] = await at.workspace.runs.stop([record.agent]);
   expect(report).toMatchObject({ already_stopped: true, verified: true, outcome: "completed" });
-  expect(text(join(at.runDir(record), "cleanup.json"))).toBe(fact);
+  expect(text(at.sealed(record))).toBe(fact);
 });
 
 /** Starts `count` sleeps that name an agent in their arguments and are none of its processes. */

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, globSync, openSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, globSync, openSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
@@ -270,12 +270,10 @@ describe("files", () => {
     const at = lab();
     const record = await at.sh("exec sleep 300");
     const [first] = await at.workspace.runs.stop([record.agent], { graceMs: 0 });
-    const audit = ["stop.json", "done.json", "cleanup.json"].map((name) => text(join(at.runDir(record), name)));
+    const audit = text(at.sealed(record));
     const { code, stdout } = await at.cli("stop", "--json", record.agent);
     expect([code, JSON.parse(stdout)]).toEqual([0, { ...first, already_stopped: true, took_ms: 0 }]);
-    expect(["stop.json", "done.json", "cleanup.json"].map((name) => text(join(at.runDir(record), name)))).toEqual(
-      audit,
-    );
+    expect([audit, existsSync(at.runDir(record))]).toEqual([text(at.sealed(record)), false]);
   });
 
   it("R-002.8: a live view and the log on disk work at once", async () => {
@@ -298,5 +296,5 @@ it("R-004.10: the grace time is configured by flag, variable or file", async () 
   const [report] = await workspace.runs.stop([record.agent]);
   expect(report?.verified).toBe(true);
   expect(report?.took_ms).toBeGreaterThanOrEqual(290);
-  expect(JSON.parse(readFileSync(join(at.runDir(record), "stop.json"), "utf8")).grace_ms).toBe(300);
+  expect(at.fact<StopFact>(record, "stop.json")?.grace_ms).toBe(300);
 });

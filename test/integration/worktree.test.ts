@@ -172,7 +172,7 @@ it("worktree_copy and worktree_setup prepare it; neither leaves the project nor 
   put(at.folder, "a.txt", "changed in the project\n");
   const { agent, task, worktree } = await runDone(at, "cat .env conf/local.json a.txt made.log");
   expect((await at.raw(agent)).toString()).toBe("A=1\n{}one\nA=1\n");
-  expect(readFileSync(join(at.root, task, "runs", agent, "1", "setup.log"), "utf8")).toBe("set up\n");
+  expect(at.fact({ task, agent, run: 1 }, "setup.log")).toBe("set up\n");
   // A copy that nobody changed is no work: it goes with the worktree.
   expect(worktree?.dirty).toBe(false);
   expect((await purge(at, agent)).worktree).toMatchObject({ action: "removed" });
@@ -355,10 +355,12 @@ it("a fact that names another place is not believed: purge takes nothing but the
   writeFileSync(precious, "x");
   const sha256 = createHash("sha256").update("x").digest("hex");
   const copied = [{ path: "../../precious", sha256 }];
-  writeFileSync(file, JSON.stringify({ ...fact, path: other.worktree?.path, copied }));
+  gitIn(at.folder, "branch", "release");
+  writeFileSync(file, JSON.stringify({ ...fact, path: other.worktree?.path, copied, branch: "release" }));
   expect((await at.workspace.runs.show(agent)).worktree?.path).toBe(worktree?.path);
   expect((await purge(at, agent)).worktree).toMatchObject({ path: worktree?.path, action: "removed" });
   expect([existsSync(precious), existsSync(other.worktree?.path ?? "")]).toEqual([true, true]);
+  expect(branches(at)).toContain("release");
 });
 
 it("a registry that cannot be told during a long setup does not end the launcher", async () => {

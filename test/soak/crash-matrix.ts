@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MidwatchError } from "../../src/core/errors.ts";
 import type { ShowRecord } from "../../src/core/types.ts";
 import { output } from "../support/cli/output.ts";
-import { checkIndex } from "../support/data/index-check.ts";
+import { checkIndex, indexAt } from "../support/data/index-check.ts";
 import { pick, random } from "../support/data/random.ts";
 import { patient } from "../support/patience.ts";
 import { CLI, ended, Lab, supportFile } from "../support/workspace.ts";
@@ -88,7 +88,8 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
       if (error.code !== "NOT_FOUND_AGENT") throw error;
       return []; // Killed before its intent was written: given up by the launch time-out, and nothing tells of it.
     });
-  if (over === undefined || over.phase === "intended") {
+  // Killed between its intent and its keeper: given up too, and told.
+  if (over === undefined || over.phase === "intended" || over.phase === "launch_failed") {
     if (existsSync(side)) say("an agent printed and was given up");
     return { what: "never started", bytes: 0 };
   }
@@ -116,7 +117,7 @@ async function verify(lab: Lab, over: ShowRecord, expected: Expected, say: (what
   if (over.phase !== "drained" || over.outcome !== "failed") say(`${over.phase} ${over.outcome}`);
   if (over.bytes !== log.length) say(`show tells ${over.bytes} bytes, the log has ${log.length}`);
   const index = over.files.find(({ kind }) => kind === "index")?.path ?? "";
-  for (const problem of checkIndex(log, readFileSync(index))) say(`index: ${problem}`);
+  for (const problem of checkIndex(log, indexAt(index))) say(`index: ${problem}`);
 }
 
 function completed(side: string): number {

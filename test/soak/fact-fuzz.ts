@@ -1,6 +1,6 @@
 /** Runs whose facts somebody changed, beside runs that are sound: nothing that is asked about the others may go wrong, and nothing fails inside. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { toMidwatchError } from "../../src/core/errors.ts";
 import { newAgentId } from "../../src/core/ids.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
@@ -21,7 +21,9 @@ const MORE: Facts = {
 /** A lost run has none of these; each is taken over by a keeper of its own, so there are fewer. */
 const ENDED = ["exit.json", "done.json", "cleanup.json"];
 const BATCH = 60;
+/** Of so many runs one is lost, and one is sealed. */
 const LOST_OF = 6;
+const SEALED_OF = 3;
 
 export function factFuzz(count: number, seed = 1): Promise<Report> {
   return campaign("fact fuzz", count, seed, async (fail, figures) => {
@@ -38,23 +40,23 @@ export function factFuzz(count: number, seed = 1): Promise<Report> {
           const one = cases[(done + i) % cases.length] as FactCase;
           // The second time round two facts of a run are wrong.
           const more = done + i < cases.length ? [] : [cases[(done + i * 7 + 1) % cases.length] as FactCase];
-          return { agent: plant(lab, sound, template, [one, ...more], i % LOST_OF === 0), wrong: [one, ...more] };
+          const how = { lost: i % LOST_OF === 0, sealed: i % SEALED_OF === 1 };
+          return { agent: plant(lab, sound, template, [one, ...more], how), wrong: [one, ...more] };
         });
         await look(lab, sound, batch, (what) => fail(`round ${round} of seed ${seed}: ${what}`));
         done += batch.length;
       }
       figures["runs"] = done;
     } finally {
+      takeAway(lab);
       await lab.end();
     }
   });
 }
 
 function read(lab: Lab, record: RunRecord): Facts {
-  const names = readdirSync(lab.runDir(record)).filter(
-    (name) => /^claim$|\.json$/.test(name) && name !== "secrets.json",
-  );
-  return Object.fromEntries(names.map((name) => [name, lab.fact(record, name)]));
+  const { facts } = JSON.parse(readFileSync(lab.sealed(record), "utf8")) as { facts: Facts };
+  return Object.fromEntries(Object.entries(facts).filter(([name]) => name !== "secrets.json"));
 }
 
 function shuffled(cases: FactCase[], seed: number): FactCase[] {
@@ -71,19 +73,29 @@ function plant(
   { task, agent }: RunRecord,
   template: Facts,
   wrong: readonly FactCase[],
-  lost: boolean,
+  { lost, sealed }: { lost: boolean; sealed: boolean },
 ): string {
   const id = newAgentId("fuzz");
   const nonce = newAgentId("x").slice(-6).repeat(6).slice(0, 32);
   const dir = join(lab.root, task, "runs", id, "1");
   const own = (text: string): string =>
     text.replaceAll(agent, id).replaceAll((template["intent.json"] as { nonce: string }).nonce, nonce);
-  mkdirSync(dir, { recursive: true });
-  for (const [name, fact] of Object.entries(template))
-    if (!lost || !ENDED.includes(name)) writeFileSync(join(dir, name), own(`${JSON.stringify(fact)}\n`));
-  for (const { fact, text } of wrong) writeFileSync(join(dir, fact), own(`${text}\n`));
+  const facts = new Map(Object.entries(template).map(([name, fact]) => [name, JSON.stringify(fact)]));
+  if (lost) for (const name of ENDED) facts.delete(name);
+  for (const { fact, text } of wrong) facts.set(fact, text);
+  mkdirSync(sealed ? dirname(dir) : dir, { recursive: true });
+  if (sealed) {
+    const inside = [...facts].map(([name, text]) => `${JSON.stringify(name)}:${own(text)}`);
+    writeFileSync(`${dir}.json`, `{"v":1,"facts":{${inside.join()}}}\n`);
+  } else for (const [name, text] of facts) writeFileSync(join(dir, name), own(`${text}\n`));
   writeFileSync(join(lab.root, "active", `${id}.1`), `${task}/runs/${id}/1\n`);
   return id;
+}
+
+/** What was planted cannot always be proven to be over: it never was. */
+function takeAway(lab: Lab): void {
+  for (const path of globSync(["active/fuzz-*", "*/runs/fuzz-*", "midwatch.db*"], { cwd: lab.root }))
+    rmSync(join(lab.root, path), { recursive: true });
 }
 
 interface Planted {

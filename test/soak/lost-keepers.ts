@@ -1,10 +1,10 @@
 /** kill -9 of the keeper at any moment from its claim on: nothing that it started escapes a stop, and no byte is lost. */
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimFact } from "../../src/core/types.ts";
 import { output } from "../support/cli/output.ts";
-import { checkIndex } from "../support/data/index-check.ts";
+import { checkIndex, indexAt } from "../support/data/index-check.ts";
 import { pick, random } from "../support/data/random.ts";
 import { Lab, lives, supportFile, text, until } from "../support/workspace.ts";
 import { campaign, type Report, rounds } from "./report.ts";
@@ -59,7 +59,7 @@ async function oneRound(lab: Lab, next: () => number, say: (what: string) => voi
   if (!log.equals(output(seed, BYTES).subarray(0, log.length))) say("the log is not what was printed");
   if (log.length < completed(side)) say("completed writes are lost");
   if (log.length > 0)
-    for (const problem of checkIndex(log, readFileSync(found.log.replace(".jsonl", ".idx")))) say(`index: ${problem}`);
+    for (const problem of checkIndex(log, indexAt(found.log.replace(".jsonl", ".idx")))) say(`index: ${problem}`);
   return found.started_at === null ? "in the launch" : "running";
 }
 

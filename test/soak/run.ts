@@ -1,8 +1,9 @@
 // `npm run soak [FACTOR [SEED [NAME...]]]`: every campaign, or those named, long, three at a time, each in a process of its own; adds a
 // section to docs/soak.md. `npm run soak NAME [ROUNDS]`: one of them. `npm run soak files -- FILE...`: test files, many times.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
-import { cpus, release, totalmem } from "node:os";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, release, tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
@@ -29,6 +30,7 @@ import { readBesideWrite } from "./read-beside-write.ts";
 import { realClis } from "./real-clis.ts";
 import { refusedUpgrades } from "./refused-upgrades.ts";
 import type { Report } from "./report.ts";
+import { retention } from "./retention.ts";
 import { signalsInClone } from "./signals.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
@@ -66,6 +68,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   opinionKills: [opinionKills, 60],
   alertKills: [alertKills, 200],
   fileKills: [fileKills, 200],
+  retention: [retention, 3000],
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 40],
   refusedUpgrades: [refusedUpgrades, 10_000],
@@ -85,6 +88,12 @@ const PAGE = `${root}docs/soak.md`;
 
 const SEED = Date.now() % 1_000_000;
 const [first = "1", ...rest] = process.argv.slice(2);
+// Records of workspaces that campaigns make do not belong among those of the user.
+if (first !== "--one") {
+  const state = mkdtempSync(join(tmpdir(), "midwatch-soak-state-"));
+  process.env["XDG_STATE_HOME"] = state;
+  process.on("exit", () => rmSync(state, { recursive: true, force: true }));
+}
 if (first === "--one") await runOne(rest[0] ?? "", Number(rest[1]), Number(rest[2]));
 else if (first === "files") await runFiles(rest);
 else if (first in CAMPAIGNS) await runAll((name) => Number(rest[0] ?? roundsOf(name)), SEED, [first]);

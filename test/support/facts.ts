@@ -16,6 +16,7 @@ const NONE: Facts = {
   keeperLives: false,
   ending: false,
   damaged: [],
+  unreadable: false,
   refuted: null,
 };
 

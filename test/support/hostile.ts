@@ -36,9 +36,10 @@ export async function hostile(): Promise<Hostile> {
     join(cwd, "evil.mjs"),
     `import { writeFileSync } from "node:fs";\nwriteFileSync(${JSON.stringify(victim)}, "module");\n`,
   );
-  const task = join(workspace, ended.task, "runs", ended.agent, "1");
-  const intent = JSON.parse(readFileSync(join(task, "intent.json"), "utf8"));
-  writeFileSync(join(task, "intent.json"), JSON.stringify({ ...intent, driver: "x" }));
+  const sealed = join(workspace, ended.task, "runs", ended.agent, "1.json");
+  const { facts: known } = JSON.parse(readFileSync(sealed, "utf8"));
+  const intent = known["intent.json"];
+  writeFileSync(sealed, JSON.stringify({ v: 1, facts: { ...known, "intent.json": { ...intent, driver: "x" } } }));
   for (const suffix of ["", "-wal", "-shm"]) rmSync(join(workspace, `midwatch.db${suffix}`), { force: true });
   // A queued intent, and a lost run whose keeper's pid is that of an innocent process.
   const sleep = spawn("sleep", ["600"], { stdio: "ignore" });

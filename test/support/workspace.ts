@@ -5,7 +5,16 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -66,11 +75,34 @@ export class Lab {
   }
 
   fact<T>(record: Pick<RunRecord, "task" | "agent" | "run">, name: string): T | undefined {
-    try {
-      return JSON.parse(readFileSync(join(this.runDir(record), name), "utf8")) as T;
-    } catch {
-      return undefined;
+    const [sealed, loose] = [this.sealed(record), join(this.runDir(record), name)].map(parsed);
+    return ((sealed as Sealed | undefined)?.facts[name] ?? loose) as T | undefined;
+  }
+
+  /** Where all facts of a run are once it was cleaned up. */
+  sealed(record: Pick<RunRecord, "task" | "agent" | "run">): string {
+    return `${this.runDir(record)}.json`;
+  }
+
+  /** Makes a fact say something else, wherever it lies; null takes it away. */
+  setFact(record: Pick<RunRecord, "task" | "agent" | "run">, name: string, value: unknown): void {
+    const sealed = parsed(this.sealed(record)) as Sealed | undefined;
+    const loose = join(this.runDir(record), name);
+    if (sealed === undefined) value === null ? rmSync(loose) : writeFileSync(loose, `${JSON.stringify(value)}\n`);
+    else {
+      const { [name]: _, ...others } = sealed.facts;
+      const facts = value === null ? others : { ...others, [name]: value };
+      writeFileSync(this.sealed(record), `${JSON.stringify({ ...sealed, facts })}\n`);
     }
+  }
+
+  /** As a release that did not seal left it: each fact a file of its own. */
+  unseal(record: Pick<RunRecord, "task" | "agent" | "run">): void {
+    const { facts } = parsed(this.sealed(record)) as Sealed;
+    mkdirSync(this.runDir(record));
+    for (const [name, fact] of Object.entries(facts))
+      writeFileSync(join(this.runDir(record), name), `${JSON.stringify(fact)}\n`);
+    rmSync(this.sealed(record));
   }
 
   intent(record: Pick<RunRecord, "task" | "agent" | "run">): IntentFact {
@@ -142,10 +174,22 @@ export class Lab {
   }
 
   #remember(): void {
-    for (const path of globSync("TASK-*/runs/*/*/{intent.json,claim}", { cwd: this.root })) {
+    for (const path of globSync("TASK-*/runs/*/{*/{intent.json,claim},*.json}", { cwd: this.root })) {
       const nonce = /"nonce":"([0-9a-f]{32})"/.exec(text(join(this.root, path)))?.[1];
       if (nonce) this.#nonces.add(nonce);
     }
+  }
+}
+
+interface Sealed {
+  facts: Record<string, unknown>;
+}
+
+function parsed(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
   }
 }
 

@@ -10,6 +10,8 @@ export interface ConfigField {
    * `less`, `limit`: only what allows agents no more than the default; of a limit 0 is none.
    */
   guard?: "trust" | "less" | "limit";
+  /** It takes the word `off`, which is 0. */
+  off?: true;
 }
 
 export const CONFIG_FIELDS = {
@@ -79,14 +81,17 @@ export const CONFIG_FIELDS = {
   prune_after: {
     kind: "duration",
     default: "14d",
-    about: "Age at which `prune` takes an ended run away",
+    about: "Age at which `up` and `prune` take an ended run to the trash; `off` or 0: none goes for its age",
     guard: "trust",
+    off: true,
   },
   prune_over: {
     kind: "size",
     default: "5G",
-    about: "Size of the workspace above which `prune` takes the oldest runs away",
+    about:
+      "Size of the workspace above which `up` and `prune` take the oldest runs to the trash; `off` or 0: none goes for its size",
     guard: "trust",
+    off: true,
   },
   trash_for: {
     kind: "duration",

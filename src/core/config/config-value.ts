@@ -6,7 +6,8 @@ import { CONFIG_FIELDS, type ConfigField, type ConfigKey } from "./config-fields
 
 /** Without a schema: every command reads all of them, and making 50 schemas took longer than many a command does. */
 export function configValue(key: ConfigKey, value: unknown): string | number {
-  const { kind }: ConfigField = CONFIG_FIELDS[key];
+  const { kind, off }: ConfigField = CONFIG_FIELDS[key];
+  if (off && value === "off") return 0;
   if (typeof kind !== "string") {
     const found = kind.find((one) => one === value);
     if (found !== undefined) return found;

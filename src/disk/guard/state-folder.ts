@@ -2,7 +2,7 @@
  * The state folder of this user: `$XDG_STATE_HOME/midwatch`, outside every project and readable by this user alone. It holds what a person
  * said may act (src/trust). No repository can bring such a folder along, and an agent that may only edit its project cannot write there.
  */
-import { lstatSync, unlinkSync } from "node:fs";
+import { lstatSync, readdirSync, unlinkSync } from "node:fs";
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
@@ -25,10 +25,14 @@ export class StateFolder {
     return this.#isSafe() ? readJson<T>(this.#file(kind, name)).value : undefined;
   }
 
+  folder(kind: Kind): string {
+    return join(this.path, kind);
+  }
+
   /** Durable when it returns. */
   write(kind: Kind, name: string, record: object): void {
     try {
-      makeFolders(join(this.path, kind));
+      makeFolders(this.folder(kind));
       if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
       replace(this.#file(kind, name), `${JSON.stringify(record)}\n`);
     } catch (error) {
@@ -38,6 +42,14 @@ export class StateFolder {
         cause: error,
         data: { path: this.path },
       });
+    }
+  }
+
+  names(kind: Kind): string[] {
+    try {
+      return readdirSync(join(this.path, kind)).flatMap((name) => NAMED.exec(name)?.[1] ?? []);
+    } catch {
+      return [];
     }
   }
 
@@ -61,9 +73,11 @@ export class StateFolder {
 
   #file(kind: Kind, name: string): string {
     if (!/^[0-9a-f]{32,64}$/.test(name)) throw new Error(`${name} is not a name of a record`);
-    return join(this.path, kind, `${name}.json`);
+    return join(this.folder(kind), `${name}.json`);
   }
 }
+
+const NAMED = /^([0-9a-f]{32,64})\.json$/;
 
 /** Of the caller; one that gives an environment without any of these has the process's own. */
 function stateHome(env: Readonly<Record<string, string | undefined>>): string {

@@ -1,5 +1,6 @@
 /** What may stand where the cursor is. Made from the operations, so a new command or flag is completed without a line here. */
 import { MidwatchError } from "../../core/errors.ts";
+import { terminalText } from "../../core/text/terminal-text.ts";
 import { openWorkspace } from "../../fleet/workspace.ts";
 import type { Operation } from "../../operations/operation.ts";
 import { type Flag, fieldsOf, flagsOf, GLOBAL_FLAGS } from "../flags.ts";
@@ -22,7 +23,9 @@ const MOST = 200;
 /** `typed` are the words behind the program's name; the last is the one to complete. For a shell: see operations/completion. */
 export function complete(typed: readonly string[], operations: readonly Operation[], place: Shell): string {
   const { also, words } = candidates(joined(typed), operations, place);
-  return [also, ...words.map(([word, about]) => `${word}\t${about}`)].map((line) => `${line}\n`).join("");
+  // The shell shows them on the terminal.
+  const lines = words.map(([word, about]) => terminalText(`${word}\t${about}`, false));
+  return [also, ...lines].map((line) => `${line}\n`).join("");
 }
 
 /** bash takes `--grace=5s` for three words. */

@@ -3,9 +3,12 @@
  * rules of its own; names, flags and help come from the operations.
  */
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { isFields } from "../../core/json.ts";
 import { didYouMean, nearest } from "../../core/nearest.ts";
+import { terminalText } from "../../core/text/terminal-text.ts";
 import { operations as all } from "../../operations/index.ts";
 import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
+import { pruneShare } from "../../operations/share.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { complete } from "./complete.ts";
 import { commandHelp, overview, welcome } from "./help.ts";
@@ -26,7 +29,7 @@ export interface Io {
 /** Runs one command and returns its exit code. Never throws. */
 export async function main(argv: readonly string[], io: Io, table: readonly Operation[] = all): Promise<number> {
   const json = behindFlags(argv).includes("--json");
-  const out = new Output(io.stdout);
+  const out = new Output(io.stdout, useColor(io));
   try {
     const code = await dispatch(argv, io, out, table).catch(async (error: unknown) => {
       if (json || !(await tookOver(error, io))) throw error;
@@ -38,7 +41,7 @@ export async function main(argv: readonly string[], io: Io, table: readonly Oper
   } catch (thrown) {
     if (out.gone.aborted && out.failure === undefined) return 0;
     const error = out.failure ?? toMidwatchError(thrown);
-    io.stderr.write(json ? `${JSON.stringify({ error })}\n` : explain(error));
+    say(io, json ? `${JSON.stringify({ error })}\n` : explain(error));
     return error.exitCode;
   } finally {
     await out.close();
@@ -124,7 +127,9 @@ async function dispatch(
     return 0;
   }
   showProgress(io, "");
+  out.raw = isFields(asked) && asked["raw"] === true;
   const code = await print(operation, answer, { io, out, asked, json: globals.json, color });
+  await pruneShare(context, operation);
   for (const text of notices) tell(io, text);
   return code;
 }
@@ -157,7 +162,7 @@ async function print(operation: Operation, answer: unknown, printing: Printing):
   }
   await out.flush();
   const next = json ? undefined : operation.next?.(last);
-  if (next !== undefined && !out.gone.aborted) io.stderr.write(`Next: ${next}\n`);
+  if (next !== undefined && !out.gone.aborted) say(io, `Next: ${next}\n`);
   return code;
 }
 
@@ -222,11 +227,16 @@ function behindFlags(argv: readonly string[]): readonly string[] {
 
 /** One line that is written over; on a terminal only. */
 function showProgress({ stderr }: Io, text: string): void {
-  if (stderr.isTTY === true) stderr.write(`\r\u001b[K${text}`);
+  if (stderr.isTTY === true) stderr.write(`\r\u001b[K${terminalText(text, false)}`);
 }
 
 function tell(io: Io, text: string): void {
-  io.stderr.write(`midwatch: ${text}\n`);
+  say(io, `midwatch: ${text}\n`);
+}
+
+/** What stands on stderr is for people, wherever it goes. */
+function say({ stderr }: Io, text: string): void {
+  stderr.write(terminalText(text, false));
 }
 
 function explain(error: MidwatchError): string {

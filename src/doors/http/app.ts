@@ -36,6 +36,8 @@ export function httpDoor(door: Door): Hono<Bindings> {
   app.get("/healthz", (c) => c.json({ ok: true }));
 
   app.get("/login/:code", (c) => {
+    // What looks at links before a person opens them must not spend them.
+    if (c.req.method === "HEAD") return c.body(null);
     const cookie = door.auth.spend(c.req.param("code"));
     if (cookie === undefined) return c.text(SPENT, 403);
     c.header("Set-Cookie", cookie);

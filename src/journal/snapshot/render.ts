@@ -3,7 +3,7 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { quote } from "../../core/ids.ts";
 import { isFields } from "../../core/json.ts";
-import { oneLine } from "../../core/one-line.ts";
+import { oneLine } from "../../core/text/one-line.ts";
 import type { JournalEvent } from "../event.ts";
 
 /** What is shown of an event. */
@@ -74,12 +74,13 @@ const LINE_BREAK = /\r\n?/g;
 /** A heading, what makes one of the line before it, or an entry of the archive. */
 const LIKE_OURS = /^([ \t]*)(#|- \[|(?:=+|-+)[ \t]*$)/gm;
 
-/** No comment of HTML, so no marker; no heading of HTML; no character that a terminal obeys. */
+/** No HTML, so no marker, and nothing that a viewer would run or load; no image; no character that a terminal obeys, or that turns words round. */
 function plain(text: string): string {
   return text
     .toWellFormed()
-    .replace(/<(?=!--|\/?h[1-6]\b)/gi, "&lt;")
+    .replace(/<(?=[a-z/!?])/gi, "&lt;")
+    .replaceAll("![", "!\\[")
     .replace(UNSEEN, "\ufffd");
 }
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029]/g;
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;

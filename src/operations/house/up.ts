@@ -126,9 +126,9 @@ async function* keepOn(workspace: Workspace, options: HouseOptions): AsyncGenera
   }
 }
 
-function roundText({ started, stopped, archived, deleted, problem, term }: HouseRecord): string {
+function roundText({ started, stopped, archived, trashed, deleted, problem, term }: HouseRecord): string {
   return [
-    started + stopped.length + archived + deleted > 0 || problem !== null
+    started + stopped.length + archived + trashed + deleted > 0 || problem !== null
       ? ""
       : term === null
         ? "stands by"
@@ -136,6 +136,7 @@ function roundText({ started, stopped, archived, deleted, problem, term }: House
     started > 0 ? `started ${started} from the queue` : "",
     ...stopped.map((agent) => `stopped ${agent}`),
     archived > 0 ? `archived the logs of ${archived}` : "",
+    trashed > 0 ? `took ${trashed} to the trash (midwatch prune --undo brings them back)` : "",
     deleted > 0 ? `deleted ${deleted} from the trash` : "",
     problem ?? "",
   ]

@@ -22,7 +22,7 @@ const input = z.strictObject({
     .describe("Number of the conversation, or + for the next free one")
     .meta({ value: "INTERACTION|+" })
     .optional(),
-  actor: z.string().describe("Who says it").optional(),
+  actor: z.string().describe("Who says it; inside a run it is that run's agent").optional(),
   type: z.string().describe("What it is: question, answer, followup, heartbeat, error, or a word of yours").optional(),
   content: z.string().describe("What is said; - reads it from the input, at most 1 MiB").optional(),
   task: z.string().describe("Task it belongs to; inside a run it is that run's").meta({ value: "TASK" }).optional(),
@@ -43,7 +43,7 @@ export const event: Operation = operation<typeof input, Data>({
   name: "event",
   summary: "Append an event to the journal that all agents share",
   details:
-    "One line of JSON in events.log, on stable storage when the command returns. Types that only midwatch writes (leader_election, agent.*, verdict.*) are refused.",
+    "One line of JSON in events.log, on stable storage when the command returns. Types that only midwatch writes (leader_election, agent.*, verdict.* and the like) are refused. Inside a run its agent is the actor, and the task is its own.",
   positionals: ["interaction", "actor", "type", "content"],
   input,
   changes: true,

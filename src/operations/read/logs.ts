@@ -38,7 +38,7 @@ const input = z.strictObject({
 export const logs: Operation = operation<typeof input, Uint8Array | LogRecord>({
   name: "logs",
   summary: "Read what an agent printed",
-  details: `The last ${LINES} lines by default; with --json as many records, a blank line gives none. --raw gives exactly the bytes the agent printed, from the first to the last. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
+  details: `The last ${LINES} lines by default; with --json as many records, a blank line gives none. --raw gives exactly the bytes the agent printed, from the first to the last; without it a terminal gets nothing that it would obey but plain colours. Secrets are hidden: what has the shape of a key, and the values of variables such as API_TOKEN in the run's environment.`,
   positionals: ["agent"],
   input,
   changes: false,

@@ -1,5 +1,5 @@
 import { maskText, maskValue } from "../../core/mask.ts";
-import { oneLine } from "../../core/one-line.ts";
+import { oneLine } from "../../core/text/one-line.ts";
 import type { Message } from "../../core/types.ts";
 import { agentRef, duration } from "../fields.ts";
 import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";

@@ -58,6 +58,7 @@ export const show: Operation = operation({
     if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record)]);
     if (record.subagents) lines.push(["sub-agents", String(record.subagents)]);
     if (record.deferred) lines.push(["deferred", `${record.deferred.tool} ${JSON.stringify(record.deferred.input)}`]);
+    if (record.pinned) lines.push(["pinned", "no prune takes it"]);
     if (record.parent) lines.splice(2, 0, ["parent", record.parent]);
     for (const { pid, name } of record.alive ?? []) lines.push(["alive", `${pid} ${name}`]);
     for (const one of record.runs.length > 1 ? record.runs : []) {

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { parseJson } from "../../core/json.ts";
-import { oneLine } from "../../core/one-line.ts";
 import type { Answer, OpinionReason } from "../../core/summary.ts";
+import { oneLine } from "../../core/text/one-line.ts";
 import { bothEnds, type DigestLine } from "./digest.ts";
 
 const ACTIVITY_CHARS = 300;

@@ -3,7 +3,6 @@
  * lock, so that several watches share one budget and ask once.
  */
 
-import { existsSync } from "node:fs";
 import {
   has,
   is,
@@ -23,6 +22,7 @@ import { makeFolder } from "../../disk/inside.ts";
 import { alone } from "../../disk/lock.ts";
 import { readJson } from "../../disk/replace.ts";
 import { replaceInside } from "../../disk/write-inside.ts";
+import { hasFact } from "../../facts/run-numbers.ts";
 import { isGone, type Somebody, self } from "../../process/identity.ts";
 import type { Context, RunName } from "../../workspace/context.ts";
 import type { Spent } from "./budget.ts";
@@ -96,7 +96,7 @@ export async function changeOpinionState(
   const { layout } = context;
   const { summaries, secondOpinion } = layout.agent(of.task, of.agent);
   return await alone(layout, layout.locks.opinion(of.agent), () => {
-    if (!existsSync(layout.run(of.task, of.agent, of.run).intent)) return false;
+    if (!hasFact(layout.run(of.task, of.agent, of.run), "intent")) return false;
     const stored = readStored(context, of);
     const changed = change(asOf(stored, of.run));
     if (changed === null) return false;

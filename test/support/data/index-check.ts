@@ -1,4 +1,6 @@
 /** An index recomputed from the bytes of its log: docs/formats.md, section Index. */
+import { existsSync, readFileSync } from "node:fs";
+
 export interface Entry {
   line: number;
   offset: number;
@@ -17,6 +19,11 @@ export function readIndex(bytes: Buffer): Entry[] {
     timeMs: Number(bytes.readBigUInt64LE(i * ENTRY + 16)),
     crc: bytes.readUInt32LE(i * ENTRY + 24),
   }));
+}
+
+/** An empty one goes with the cleanup. */
+export function indexAt(path: string): Buffer {
+  return existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
 }
 
 /** What is wrong with the index of an ended run; empty when it is right. */

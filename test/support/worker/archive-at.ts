@@ -1,4 +1,4 @@
-// `archive-at.ts ROOT archive|restore AGENT STEP NTH`: kills itself by SIGKILL when it comes to STEP for the NTH time.
+// `archive-at.ts ROOT archive|restore|reap AGENT STEP NTH`: kills itself by SIGKILL when it comes to STEP for the NTH time.
 import { openWorkspace } from "../../../src/fleet/workspace.ts";
 
 const [root = "", verb = "", agent = "", at = "", nth = "1"] = process.argv.slice(2);
@@ -9,4 +9,5 @@ using workspace = openWorkspace({
     if (step === at && --left === 0) process.kill(process.pid, "SIGKILL");
   },
 });
-await (verb === "archive" ? workspace.files.archive(agent) : workspace.files.restore(agent));
+if (verb === "reap") await workspace.runs.reap();
+else await (verb === "archive" ? workspace.files.archive(agent) : workspace.files.restore(agent));
