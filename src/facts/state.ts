@@ -10,14 +10,14 @@ import type { Facts } from "./facts.ts";
 export const LAUNCH_MS = 10_000;
 
 export function phaseOf(facts: Facts, keeperLives: boolean): Phase {
-  const { claim, start, stop, exit, stuck, done, cleanup, unreadable, refuted, damaged } = facts;
+  const { claim, start, stop, exit, stuck, done, cleanup, unreadable, refuted } = facts;
   // What is said to be over, and lives without its keeper.
   if (refuted !== null && !keeperLives) return "lost";
   if (refuted === null && (start?.exec_error || claim?.by === "launcher")) return "launch_failed";
   if (done) return cleanup?.files.some(({ action }) => action === "archived") ? "archived" : "drained";
   // Only a run that has ended is sealed: whatever the file said, it is over.
   if (unreadable && refuted === null) return "drained";
-  if (!claim && !keeperLives && !start && !isDamaged(damaged, "claim")) return "intended";
+  if (!claim && !keeperLives && !start) return "intended";
   // A keeper killed between its fork and start.json may have left an agent behind: lost too, never "failed to start".
   if (!keeperLives) return "lost";
   if (stuck) return "stuck";

@@ -20,6 +20,8 @@ export interface Frame {
 const SEEKABLE_MAGIC = 0x8f92eab1;
 const FOOTER_BYTES = 9;
 const CACHED = 2;
+/** Only a line that is longer gives a longer frame. */
+const LARGE = 4 << 20;
 
 export class ArchiveSource implements Source {
   readonly #file: FileSource;
@@ -71,6 +73,7 @@ export class ArchiveSource implements Source {
     const cached = this.#cache.get(i);
     if (cached !== undefined) return cached;
     const frame = this.#frames[i] as Frame;
+    if (frame.bytes > LARGE) this.#cache.clear(); // One such at a time: a table may say that all are.
     const packed = Buffer.allocUnsafe(frame.packed);
     let bytes: Buffer | undefined;
     try {

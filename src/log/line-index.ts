@@ -23,6 +23,9 @@ export const WITHOUT_CRC = 1;
 const LAST_MS = 8.64e15;
 const START: IndexEntry = { line: 0, offset: 0, timeMs: 0, crc: 0 };
 
+/** An index with more wrong entries in a row is no help. */
+const TRIED = 64;
+
 /** Entries read at a time: looking one up touches a few blocks, not the whole file. */
 const BLOCK = 128;
 
@@ -93,12 +96,18 @@ export class LineIndex {
   /** The last entry at or before this line, offset or time that lies inside the log and behind a newline. */
   before(key: "line" | "offset" | "timeMs", value: number, source: Source): IndexEntry {
     const size = source.size();
-    let i = this.#lastAtMost(key, value);
-    for (; i >= 0; i--) {
+    const first = this.#lastAtMost(key, value);
+    for (let i = first; i >= 0 && first - i < TRIED; i--) {
       const entry = this.entry(i);
-      if (entry.offset <= size && isLineStart(source, entry.offset)) return entry;
+      if (entry.offset <= size && this.#isPlausible(i, entry) && isLineStart(source, entry.offset)) return entry;
     }
     return START;
+  }
+
+  /** Behind the entry before it, with at least a byte for each line between; whether it counted right only `verify` can tell. */
+  #isPlausible(i: number, { line, offset }: IndexEntry): boolean {
+    const before = i > 0 ? this.entry(i - 1) : START;
+    return line >= before.line && line - before.line <= offset - before.offset;
   }
 
   /** How many entries have a key of at most `value`, minus one. Unknown times count as early. */

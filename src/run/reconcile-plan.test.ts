@@ -15,13 +15,17 @@ const listed = (run: object): Listed => ({ agent: { id: "a" }, run: { agent: "a"
 
 it.each([
   ["R-004.3: its folder is gone", {}, listed({ phase: "running" }), true],
-  ["it was never started", {}, listed({ phase: "intended" }), false],
+  ["its launcher is at it", {}, listed({ phase: "intended", created_mono_ms: 0 }), false],
+  ["its launch is overdue", {}, listed({ phase: "intended", created_mono_ms: -10_000 }), true],
   ["nobody knows it", {}, undefined, false],
   ["its keeper lives", { claim, keeperLives: true }, listed({ phase: "running" }), false],
   ["its keeper is gone, and its intent too", { claim }, listed({ phase: "running" }), true],
   ["it is over", { claim, done: {} }, listed({ phase: "running" }), false],
   ["it has an intent", { intent }, listed({ phase: "running" }), false],
-])("forgotten: %s", (_, given, row, expected) => expect(isForgotten(facts(given), row)).toBe(expected));
+])("forgotten: %s", (_, given, row, expected) => expect(isForgotten(facts(given), row, 1)).toBe(expected));
+
+it("forgotten: one whose end is asked for may have been started, though nobody was told", () =>
+  expect(isForgotten(facts({}), listed({ phase: "intended", created_mono_ms: 0 }))).toBe(true));
 
 describe("a run without an intent", () => {
   const now = 1_000_000;
@@ -74,7 +78,7 @@ it.each([
   ["another has taken it up", lost, true, false, false],
   ["it is in another pid namespace", lost, false, true, false],
   ["it has no claim", { intent }, false, false, false],
-  ["its claim cannot be read", { intent, damaged: ["claim cannot be read"] }, false, false, true],
+  ["its claim cannot be read, and it was started", { intent, start: {} }, false, false, true],
   ["it was given up", { intent, claim: givenUp }, false, false, false],
 ])("adoptable: %s", (_, given, adopted, elsewhere, expected) =>
   expect(isAdoptable(facts(given), adopted, elsewhere)).toBe(expected),

@@ -20,10 +20,15 @@ export const ENDING_OTHERS_MS = 25;
 /** Another process has it in hands, or nothing can be written now: whoever looks next tries again. */
 const LATER: readonly ErrorCode[] = ["LOCK_BUSY", "NOT_WRITABLE", "DISK_FULL"];
 
-/** It was started, says the registry, and its folder does not know of it, or not enough to take it over. */
-export function isForgotten(facts: Facts, listed: Listed | undefined): listed is Listed {
+/**
+ * It was started, says the registry, and its folder does not know of it, or not enough to take it over. So may be one whose keeper was
+ * killed before it could answer: that is looked for when the launch is overdue, or somebody asks for its end.
+ */
+export function isForgotten(facts: Facts, listed: Listed | undefined, nowMs?: number): listed is Listed {
   const { intent, keeperLives } = facts;
-  return !intent && !keeperLives && !hasEnded(facts) && listed !== undefined && listed.run.phase !== "intended";
+  if (intent || keeperLives || hasEnded(facts) || listed === undefined) return false;
+  const { phase, created_mono_ms } = listed.run;
+  return phase !== "intended" || nowMs === undefined || (created_mono_ms !== null && isOverdue(created_mono_ms, nowMs));
 }
 
 /** What to do with a run that has no intent; undefined for one that has begun. `markedMs` tells when its mark in `active/` was made. */

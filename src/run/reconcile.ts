@@ -75,7 +75,7 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   const observed: Observed[] = [];
   const unborn: RunName[] = [];
   const isAsked = (agent: AgentId): boolean => everything || of.includes(agent);
-  for (const [name, one, seen] of await look(context, runs, listed, isAsked, options.known)) {
+  for (const [name, one, seen] of await look(context, runs, listed, isAsked, options.known, nowMs)) {
     const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
     let facts = seen;
@@ -106,7 +106,9 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   if (!ours) return observed; // Nothing in it is taken up, given up or cleaned up.
   await Promise.all(observed.map(({ facts, row }) => adopt(context, facts, row.nonce)));
   for (const one of unborn) await undoWorktree(context, one); // Its launcher died over it; nobody ever worked in it.
-  settle(context, observed, listed, unborn);
+  // A launcher may have come as far as an intent since; then it tells the registry what became of it.
+  const never = unborn.filter(({ task, agent, run }) => !stat(layout.run(task, agent, run).intent));
+  settle(context, observed, listed, never);
   return observed;
 }
 
@@ -117,12 +119,13 @@ async function look(
   listed: ReadonlyMap<string, Listed>,
   isAsked: (agent: AgentId) => boolean,
   known: KnownFacts | undefined,
+  nowMs: number,
 ): Promise<[string, RunName, Facts][]> {
   const seen = [...runs].map(async ([name, one]): Promise<[string, RunName, Facts] | undefined> => {
     const paths = context.layout.run(one.task, one.agent, one.run);
     let facts = known?.read(paths) ?? readFacts(paths);
     const entry = listed.get(name);
-    const remade = isOurs(context) && isForgotten(facts, entry) ? remakeFacts(context, entry) : false;
+    const remade = isOurs(context) && isForgotten(facts, entry, nowMs) ? remakeFacts(context, entry) : false;
     if (remade === undefined) return undefined;
     if (remade) facts = readFacts(paths);
     const until = performance.now() + (isAsked(one.agent) ? ENDING_MS : ENDING_OTHERS_MS);

@@ -52,29 +52,32 @@ async function trial(
   looks: boolean,
   tally: Record<"proven" | "told as left" | "in doubt, and gone", number>,
 ): Promise<string | undefined> {
-  const record = await lab.run("sh", SCRIPT, mark, ...tricks);
+  const { runs } = lab.workspace;
+  const name = `trial${tally.proven + tally["told as left"] + tally["in doubt, and gone"]}`; // Its keeper has it in its command line.
+  // The keeper may be killed before it can answer: then the launch failed, and the agent is found by its name.
+  const record = await runs.start({ argv: ["sh", SCRIPT, mark, ...tricks], name }).catch(() => runs.show(`${name}-`));
   try {
     await until(() => isReady(record), 15_000, `${tricks} is ready`);
     if (looks) {
-      const listed = (await lab.workspace.runs.list({ all: true })).find(({ agent }) => agent === record.agent);
+      const listed = (await runs.list({ all: true })).find(({ agent }) => agent === record.agent);
       if (listed && ["drained", "archived", "launch_failed"].includes(listed.phase))
         return `it lives, and is listed as ${listed.phase}`;
     }
-    const [receipt] = (await lab.workspace.runs.stop([record.agent], { graceMs: 0 })) as [Receipt];
+    const [receipt] = (await runs.stop([record.agent], { graceMs: 0 })) as [Receipt];
     const left = marked(mark);
     if (left.length > 0 && (receipt.verified || receipt.left.length === 0))
       return `false proof: ${left} live, ${JSON.stringify(receipt)}`;
     tally[receipt.verified ? "proven" : left.length > 0 ? "told as left" : "in doubt, and gone"]++;
     for (const pid of left) process.kill(Number(pid), "SIGKILL");
     await until(() => marked(mark).length === 0);
-    const [again] = (await lab.workspace.runs.stop([record.agent], { graceMs: 0 })) as [Receipt];
+    const [again] = (await runs.stop([record.agent], { graceMs: 0 })) as [Receipt];
     return again.verified ? undefined : `it is gone, and a stop does not say so: ${JSON.stringify(again)}`;
   } finally {
     for (const pid of marked(mark)) process.kill(Number(pid), "SIGKILL");
   }
 }
 
-function isReady({ log }: RunRecord): boolean {
+function isReady({ log }: Pick<RunRecord, "log">): boolean {
   try {
     return readFileSync(log).subarray(-6).toString() === "ready\n";
   } catch {

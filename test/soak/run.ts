@@ -17,6 +17,7 @@ import { httpFollowers } from "./http-followers.ts";
 import { inProcess } from "./in-process.ts";
 import { journalWriters } from "./journal-writers.ts";
 import { jsonFuzz } from "./json-fuzz.ts";
+import { keeperFuzz } from "./keeper-fuzz.ts";
 import { leaderStops } from "./leader-stops.ts";
 import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
@@ -58,6 +59,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   pathAttacks: [pathAttacks, 10_000],
   factFuzz: [factFuzz, 5000],
   adversary: [adversary, 100],
+  keeperFuzz: [keeperFuzz, 600],
   pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
   powerCuts: [powerCuts, 20],
