@@ -95,7 +95,7 @@ char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
   const char *part[4] = {0}; /* program, verb, run, nonce */
   int parts = 0;
   for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
-  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p) && proc_same_program(p->pid);
+  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p);
   return yes ? must(strdup(part[2])) : NULL;
 }
 

@@ -321,7 +321,7 @@ three"
   yes "half a message is told as failed" within 50 told 1 failed; yes "and is not sent again" within 50 told 2 read
   : >"$D/input.closed"; finish "half"; is "half: the next one is whole" "$(tail -n 1 "$LOG")" 3
 }
-case_below() { # a keeper is spared by one of the same program
+case_below() { # a keeper of the same program; one of another is spared too, but is no proof
   case $VARIANT in release) SELF=$RELEASE ;; *) SELF=$BUILD/$VARIANT ;; esac
   place inner; agent "echo \$\$ >$T/inner.pid; while :; do sleep 0.05; done"; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner"
   place outer; agent "\"$SELF\" run inner.1 $IN <$T/orders.inner >$T/inner.answer & sleep 0.1; while [ ! -s $T/inner.answer ]; do sleep 0.02; done; trap '' INT; while :; do sleep 0.05; done"
@@ -332,6 +332,16 @@ case_below() { # a keeper is spared by one of the same program
   INNER=$(value "$ID/claim" pid); echo '{"grace_ms":0}' >"$ID/stop.json"; kill -TERM "$INNER"
   yes "the inner run ends on its own stop" within 100 is_file "$ID/done.json"
   yes "the inner keeper ends" within 50 dead "$INNER"
+
+  if [ "$VARIANT" != release ]; then
+    place inner3; agent "echo \$\$ >$T/inner3.pid; while :; do sleep 0.05; done"; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner3"
+    place outer3; agent "\"$RELEASE\" run inner3.1 $IN <$T/orders.inner3 >$T/inner3.answer & while :; do sleep 0.05; done"
+    launch run; within 100 is_file "$T/inner3.pid"; ask 0; finish "outer of another version"
+    is "another version: no proof" "$(value "$D/done.json" verified)" false
+    yes "another version: it is named" grep -q 'belongs to inner3.1, it says' "$D/done.json"
+    yes "another version: the inner agent lives" alive "$(cat "$T/inner3.pid")"
+    INNER=$(value "$ID/claim" pid); echo '{"grace_ms":0}' >"$ID/stop.json"; kill -TERM "$INNER"; yes "another version: ends on its own stop" within 100 is_file "$ID/done.json"
+  fi
 
   place inner2; agent "setsid sh -c 'echo \$\$ >$T/kid.pid; while :; do sleep 0.05; done' & env -u MIDWATCH_NONCE -u MIDWATCH_AGENT -u TMPDIR sh -c 'echo \$\$ >$T/path.pid; while :; do sleep 0.05; done' & while :; do sleep 0.05; done"
   orders tier=subreaper; IN=$N; ID=$D; printf 'end\0' >>"$T/orders.inner2" # without a leaf of its own it must leave the outer's all the same
