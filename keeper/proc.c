@@ -82,6 +82,23 @@ bool proc_same_program(pid_t pid) {
   return same;
 }
 
+/* Its program may be one of another version: it names itself. A shell under that name does not. */
+static bool may_be_keeper(pid_t pid) {
+  enum { KEPT = sizeof KEEPER_NAME - 1, MOST = 4 << 20 };
+  char piece[KEPT + 16 * 1024];
+  size_t kept = 0, total = 0;
+  bool found = false;
+  int fd = proc_program(pid);
+  for (ssize_t n; fd >= 0 && !found && total < MOST && (n = read(fd, piece + kept, sizeof piece - kept)) > 0; total += (size_t)n) {
+    size_t have = kept + (size_t)n;
+    found = memmem(piece, have, KEEPER_NAME, KEPT) != NULL;
+    kept = have < KEPT ? have : KEPT;
+    memmove(piece, piece + have - kept, kept);
+  }
+  if (fd >= 0) close(fd);
+  return found;
+}
+
 bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce) {
   char text[4096];
   ssize_t n = proc_is(pid, start) ? proc_arguments(pid, text) : 0;
@@ -95,7 +112,7 @@ char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
   const char *part[4] = {0}; /* program, verb, run, nonce */
   int parts = 0;
   for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
-  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p);
+  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p) && may_be_keeper(p->pid);
   return yes ? must(strdup(part[2])) : NULL;
 }
 
