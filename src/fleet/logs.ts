@@ -8,9 +8,8 @@ import type { Activity } from "../drivers/index.ts";
 import { locate, resolveId } from "../facts/locate.ts";
 import { mergeByTime } from "../log/merge.ts";
 import type { LogRecord } from "../log/record.ts";
-import type { Verified } from "../log/verify.ts";
 import { activities } from "../stream/activities.ts";
-import { type LogOf, logOf, verifyLog } from "../stream/log-of.ts";
+import { type LogOf, logOf, type VerifiedRun, verifyLog } from "../stream/log-of.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { type Page, type PageOptions, readPage, SharedLog } from "../stream/page.ts";
 import { type LogItem, type LogOptions, readLog, readRaw } from "../stream/read.ts";
@@ -81,7 +80,7 @@ export class Logs extends HoldsContext {
   async verify(
     id: string | undefined,
     options: { run?: number | undefined; progress?: Progress } = {},
-  ): Promise<Verified> {
+  ): Promise<VerifiedRun> {
     return await verifyLog(this.context, this.#logOf(id, options), options.progress);
   }
 

@@ -24,6 +24,8 @@ export interface ForwardOptions {
   host: string;
   /** What this machine wrote. */
   log: EventLog;
+  /** How far an earlier one said it came (`sent`): asked when the hub keeps nothing of ours any more. */
+  before?(): Promise<string | undefined>;
   /** Hides secrets; made anew for each round. */
   mask(): (event: JournalEvent) => JournalEvent;
 }
@@ -92,6 +94,7 @@ export class Forwarder {
       bytes += payload.length;
     }
     if (batch.length > 0 && !(await flush())) return { count, beaten: true };
+    Object.assign(place, { after: reached, skip: NOTHING }); // Also behind what was there already.
     return { count, beaten: false };
   }
 
@@ -120,7 +123,7 @@ export class Forwarder {
     const { hub, names, log } = this.#options;
     const { stream } = names.events;
     const last = await hub.ask(({ streams }) => streams.getMessage(stream, { last_by_subj: this.#subject }));
-    if (last === null) return { seq: 0, after: undefined, skip: NOTHING };
+    if (last === null) return { seq: 0, after: await this.#sentBefore(), skip: NOTHING };
     const after = last.header.get(AT) || undefined;
     const id = idOf(last.string());
     if (after === undefined || (await log.holds(after))) {
@@ -131,6 +134,25 @@ export class Forwarder {
       }
     }
     return { seq: last.seq, after: undefined, skip: await this.#idsThere() };
+  }
+
+  /** How far we came: which stream it was, and where in our journal. Undefined before the first round. */
+  async sent(): Promise<string | undefined> {
+    const after = this.#place?.after;
+    return after === undefined ? undefined : `${await this.#mark()} ${after}`;
+  }
+
+  /** A stream that was made anew has nothing of ours; in one that is bounded what we sent may have gone. */
+  async #sentBefore(): Promise<Cursor | undefined> {
+    const [mark, after] = (await this.#options.before?.())?.split(" ") ?? [];
+    const isThere = after !== undefined && mark === (await this.#mark()) && (await this.#options.log.holds(after));
+    return isThere ? after : undefined;
+  }
+
+  async #mark(): Promise<string> {
+    const { hub, names } = this.#options;
+    const { created } = await hub.ask(({ streams }) => streams.info(names.events.stream));
+    return String(Date.parse(String(created)));
   }
 
   async #idsThere(): Promise<Set<string>> {

@@ -24,6 +24,8 @@ export interface HostFact {
   max_running: number;
   /** Its own agents, but no new ones of the fleet: too little room on its disk. */
   full: boolean;
+  /** How far its journal is at the hub, in case the hub keeps none of it any more. */
+  sent?: string;
 }
 
 /** `hosts --json`. */

@@ -7,6 +7,7 @@ import type { ListRecord, Phase } from "../core/types.ts";
 import type { Stored } from "../journal/engine.ts";
 import { type EventsOptions, Journal } from "../journal/journal.ts";
 import { ask, awayHost, type Line, type Question } from "./ask.ts";
+import { type Bounds, bound } from "./bounds.ts";
 import { type Opened, openFleet } from "./engine.ts";
 import type { HostFact, HostRecord } from "./host.ts";
 import type { Hub, HubSettings } from "./hub.ts";
@@ -53,6 +54,11 @@ export class FleetLink implements Line, AsyncDisposable {
 
   static async open(settings: HubSettings, fleet: string, host: string): Promise<FleetLink> {
     return new FleetLink(await openFleet({ ...settings, fleet, origin: host }));
+  }
+
+  /** Sees to how much of the journal the hub keeps; says what was told or done. */
+  bound(wanted: Bounds, usual: boolean): Promise<string | undefined> {
+    return bound({ hub: this.hub, names: this.names, log: this.#log, registers: this.registers }, wanted, usual);
   }
 
   /** What all hosts wrote, each in its order. */

@@ -13,7 +13,13 @@ export async function fleetOf(context: Context): Promise<FleetLink> {
       hint: "Send a message to a person, or to an agent of your task: `midwatch send`.",
     });
   const config = workspace?.config ?? loadConfig({ env: context.env });
-  return await openFleet(config, workspace === undefined ? context.cwd : dirname(workspace.root), workspace);
+  const link = await openFleet(config, workspace === undefined ? context.cwd : dirname(workspace.root), workspace);
+  const { nats_keep: ageMs, nats_keep_bytes: bytes } = config;
+  const usual = loadConfig();
+  const isUsual = ageMs === usual.nats_keep && bytes === usual.nats_keep_bytes;
+  const told = await link.bound({ ageMs, bytes }, isUsual);
+  if (told !== undefined) context.notice(told);
+  return link;
 }
 
 function ownWorkspace(context: Context): Workspace | undefined {

@@ -180,7 +180,9 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     text: "the line",
     cursor: "`agent.run@offset`",
   } satisfies Fields<Answer<"logs", "search">>,
-  verify: VERIFIED,
+  verify: { ...VERIFIED, damaged: "facts of the run that cannot be used, with the reason" } satisfies Fields<
+    Answer<"logs", "verify">
+  >,
   "jsonl verify": VERIFIED,
   "jsonl count": { lines: "", records: "", bytes: "", partial: "the last line is unfinished" },
   archive: ARCHIVED,
@@ -244,6 +246,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     running: "agents",
     max_running: "",
     full: "too little room on its disk for another agent",
+    sent: "how far its journal is at the hub (may be missing)",
     reachable: "it answered just now",
     draining: "it gets no new agents",
   } satisfies Fields<HostRecord>,

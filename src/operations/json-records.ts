@@ -139,7 +139,7 @@ export const SUMMARY: Fields<AgentSummary> = {
   second_opinion: "what a model says, null where none is asked",
 };
 
-export const VERIFIED: Fields<Answer<"logs", "verify">> = {
+export const VERIFIED: Fields<Omit<Answer<"logs", "verify">, "damaged">> = {
   ok: "",
   lines: "",
   bytes: "",

@@ -8,6 +8,7 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
+import { isFields, parseJson } from "../core/json.ts";
 import { locate } from "../facts/locate.ts";
 import { keeperVariables } from "../process/identity.ts";
 import { RIGHTS } from "../process/keeper.ts";
@@ -62,7 +63,7 @@ function rightsNow(context: Context, agent: AgentId, asks: boolean): Above {
         hint: "`midwatch ls` gives it another one, if it lives; then try again.",
       },
     );
-  const known = told.flatMap((text) => (text === undefined ? [] : [JSON.parse(text) as Rights]));
+  const known = told.map((text) => parseJson(text ?? "")).filter(isFields) as unknown as Rights[];
   const rights = known[0] ?? rightsOf(facts.intent);
   // A process that only looks like another keeper of it adds nothing.
   return { ...rights, permission: leastPermission([rights, ...known].map(({ permission }) => permission)), agent };

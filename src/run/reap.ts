@@ -171,6 +171,8 @@ async function finish(
 ): Promise<ReapRecord[]> {
   const facts = readFacts(context.layout.run(task, agent, run));
   if (!hasEnded(facts)) return [];
+  // Settling it has done so, and told registry and view of all of them at once.
+  if (todo === "clean" && facts.cleanup) return [{ agent, run, phase: phaseNow(facts), alive: 0, action: "cleaned" }];
   const fact = await cleanUp(context, { task, agent, run }, facts, FINISH[todo]);
   remember(context, { task, agent, run }, newest);
   const base = { agent, run, phase: phaseNow({ ...facts, cleanup: fact }), alive: 0 };

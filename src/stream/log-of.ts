@@ -22,19 +22,28 @@ export function logOf(
   const { agent, run } = locate(context, id).listed;
   const of = { task: agent.task, agent: agent.id, run: asked ?? run.run, newest: run.run };
   // The newest may be so new that its launcher has not written the intent yet: then its log is empty.
-  if (of.run !== of.newest && readFacts(context.layout.run(of.task, of.agent, of.run)).intent === undefined)
+  const { intent, unreadable } = readFacts(context.layout.run(of.task, of.agent, of.run));
+  if (of.run !== of.newest && intent === undefined && !unreadable)
     throw new MidwatchError("NOT_FOUND_RUN", `${of.agent} has no run ${of.run}.`, {
       hint: `midwatch show ${of.agent} lists its runs.`,
     });
   return { ...of, stderr, json: agent.driver !== "command" };
 }
 
-export async function verifyLog(context: Context, of: LogOf, progress: Progress | undefined): Promise<Verified> {
+/** Of a run: its log, and its facts. */
+export interface VerifiedRun extends Verified {
+  /** Facts that cannot be used, each with the reason. */
+  damaged: readonly string[];
+}
+
+export async function verifyLog(context: Context, of: LogOf, progress: Progress | undefined): Promise<VerifiedRun> {
   using opened = new RunLog(context, of);
   const { log, end } = opened.look();
   if (log === undefined)
     throw new MidwatchError("NOT_FOUND_FILE", `The log of ${of.agent} is gone.`, {
       hint: `midwatch show ${of.agent}`,
     });
-  return await follow(verify(log, end), "checked", progress);
+  const found = await follow(verify(log, end), "checked", progress);
+  const { damaged } = readFacts(context.layout.run(of.task, of.agent, of.run));
+  return { ...found, ok: found.ok && damaged.length === 0, damaged };
 }

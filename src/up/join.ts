@@ -143,6 +143,7 @@ class Host {
       names: link.names,
       host: name,
       log: own,
+      before: async () => (await link.registers.get<HostFact>(`hosts/${name}`))?.value.sent,
       mask: () => maskOutgoing(context),
     });
   }
@@ -195,6 +196,8 @@ class Host {
       max_running: config.max_running,
       full: free < config.disk_refuse,
     };
+    const sent = await this.#forwarder.sent();
+    if (sent !== undefined) fact.sent = sent;
     await this.#put(`hosts/${this.name}`, fact);
     const text = JSON.stringify(agents);
     if (text === this.#agents) return;

@@ -116,5 +116,8 @@ describe("a run that has ended", () => {
       at.workspace.rebuild();
     }
     expect((await at.raw(bad.agent)).toString()).toBe("done\n");
+    const { code, stdout } = await at.cli("verify", bad.agent);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("damaged: 1.json cannot be read")]);
+    expect((await at.cli("verify", good.agent)).code).toBe(0);
   });
 });

@@ -248,6 +248,20 @@ export const CONFIG_FIELDS = {
     about: "Whether logs go to the hub when they are archived, as they are, to be read while this host is away",
     guard: "trust",
   },
+  nats_keep: {
+    kind: "duration",
+    default: "30d",
+    about: "How long the hub keeps the fleet's events; `off` or 0: for ever",
+    guard: "trust",
+    off: true,
+  },
+  nats_keep_bytes: {
+    kind: "size",
+    default: "10G",
+    about: "How much of the fleet's events the hub keeps, the newest; `off` or 0: all",
+    guard: "trust",
+    off: true,
+  },
 } as const;
 
 export type ConfigKey = keyof typeof CONFIG_FIELDS;

@@ -65,6 +65,8 @@ describe("config", () => {
       nats_key: "",
       nats_monitor: "",
       nats_logs: "off",
+      nats_keep: 2_592_000_000,
+      nats_keep_bytes: 10_737_418_240,
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",

@@ -64,6 +64,8 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   nats_key: "a person's",
   nats_monitor: "a person's",
   nats_logs: "a person's",
+  nats_keep: "a person's",
+  nats_keep_bytes: "a person's",
 };
 
 export function stricter(persons: Config, asked: Config): Config {

@@ -92,7 +92,7 @@ export const jsonl: readonly Operation[] = [tail, page, counted, verified];
 
 export const verify: Operation = operation({
   name: "verify",
-  summary: "Check a log: every line, its unfinished end, and its index against the bytes",
+  summary: "Check a log: every line, its unfinished end, its index against the bytes, and the facts of its run",
   positionals: ["agent"],
   input: z.strictObject({
     agent: agentRef().optional(),
@@ -101,6 +101,6 @@ export const verify: Operation = operation({
   changes: false,
   examples: ["midwatch verify build-1", "midwatch verify --run 1 build-1"],
   run: (context, { agent, run }) => workspaceOf(context).logs.verify(agent, { run, progress: bytesDone(context) }),
-  render: renderVerified,
+  render: (found) => [renderVerified(found), ...found.damaged.map((fact) => `  damaged: ${fact}`)].join("\n"),
   exitCode: ({ ok }) => (ok ? 0 : 1),
 });
