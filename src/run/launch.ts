@@ -99,10 +99,11 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
   }
   context.onStep?.("answered");
   const started = "start" in answer ? answer.start : undefined;
-  // It runs, says its keeper; what it has written meanwhile is a claim.
+  // It runs, says its keeper; what it has written or removed meanwhile is a claim.
+  const now = readFacts(paths);
   const facts = started?.main
-    ? (await witnessed(context, plan.intent, readFacts(paths), nonce)).facts
-    : readFacts(paths);
+    ? (await witnessed(context, plan.intent, { ...now, intent: plan.intent, start: started }, nonce)).facts
+    : now;
   const row = runRow(layout, task, agent, run, facts, true);
   if (started?.main) {
     const data = { run, driver: plan.intent.driver, pid: started.main.pid };

@@ -28,7 +28,7 @@ export function isForgotten(facts: Facts, listed: Listed | undefined, nowMs?: nu
   const { intent, keeperLives } = facts;
   if (intent || keeperLives || hasEnded(facts) || listed === undefined) return false;
   const { phase, created_mono_ms } = listed.run;
-  return phase !== "intended" || nowMs === undefined || (created_mono_ms !== null && isOverdue(created_mono_ms, nowMs));
+  return phase !== "intended" || nowMs === undefined || created_mono_ms === null || isOverdue(created_mono_ms, nowMs);
 }
 
 /** What to do with a run that has no intent; undefined for one that has begun. `markedMs` tells when its mark in `active/` was made. */
