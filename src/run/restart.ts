@@ -55,8 +55,9 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   assertWritable(layout.root);
   preflight(layout.root, config);
   let run = listed.run.run + 1;
-  // A number that was given up before it had an intent is not used again: its claim stands.
-  while (hasFact(layout.run(former.task, agent, run), "claim")) run++;
+  // A number that was given up before it had an intent is not used again: its claim stands. One with an intent was faster than we are.
+  for (; hasFact(layout.run(former.task, agent, run), "claim"); run++)
+    if (hasFact(layout.run(former.task, agent, run), "intent")) throw restarted(agent);
   const resumes = options.resume !== undefined && options.resume !== false;
   const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
   const asked: IntentFact = {
@@ -93,10 +94,14 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     return await lockRun(context, former, () => launch(context, { ...composed, firstLine, prepare }));
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
-    throw new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {
-      hint: `midwatch show ${agent}`,
-    });
+    throw restarted(agent);
   }
+}
+
+function restarted(agent: AgentId): MidwatchError {
+  return new MidwatchError("REFUSED_ALIVE", `${agent} is being restarted by another process.`, {
+    hint: `midwatch show ${agent}`,
+  });
 }
 
 function session(
