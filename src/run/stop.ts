@@ -137,18 +137,19 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   const begun = performance.now();
   const found = locateRemade(context, agent);
   // Also of a run that is over: a receipt is the kernel's word of now.
-  const alreadyStopped = hasEnded((await look(context, found)).facts);
-  let problem: string | undefined;
+  const seen = await look(context, found);
+  const alreadyStopped = hasEnded(seen.facts);
+  let ending: Ending = { seen };
   if (!alreadyStopped) {
     try {
-      problem = await endProcesses(context, found, options);
+      ending = await endProcesses(context, found, options);
     } catch (error) {
-      problem = toMidwatchError(error).message;
+      ending = { problem: toMidwatchError(error).message };
     }
   }
   const tookMs = Math.round(performance.now() - begun);
   await keepersGone(found.paths, readFacts(found.paths));
-  return await report(context, found, options, { alreadyStopped, tookMs, problem });
+  return await report(context, found, options, { alreadyStopped, tookMs, ...ending });
 }
 
 /** Its facts as they are now, as far as the kernel agrees. */
@@ -183,8 +184,14 @@ function locateRemade(context: Context, agent: AgentId): Located {
   return remade ? locate(context, agent) : found;
 }
 
-/** Undefined when the run is over or its keeper says who is stuck; else why it is not known to be over. */
-async function endProcesses(context: Context, found: Located, options: StopOptions): Promise<string | undefined> {
+interface Ending {
+  /** Why it is not known to be over. Not when it is, or its keeper says who is stuck. */
+  problem?: string | undefined;
+  /** The look that found it over: nothing that has no process left can get one. */
+  seen?: Seen;
+}
+
+async function endProcesses(context: Context, found: Located, options: StopOptions): Promise<Ending> {
   const { paths, listed } = found;
   const ask: StopFact = {
     v: 1,
@@ -199,15 +206,16 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
   replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify(ask)}\n`);
   // Not claimed yet: then nobody will start it, or the keeper was faster and sees stop.json.
   const name = { task: listed.agent.task, ...listed.run };
-  if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return undefined;
+  if (!readFacts(paths).claim && giveUp(context, name, "stopped before it was started")) return {};
   return await urgeUntilOver(context, found, ask);
 }
 
-async function urgeUntilOver(context: Context, found: Located, ask: StopFact): Promise<string | undefined> {
+async function urgeUntilOver(context: Context, found: Located, ask: StopFact): Promise<Ending> {
   const { paths, listed } = found;
   const urged: Urged = { begunMs: performance.now(), graceMs: ask.grace_ms, adoptedMs: [] };
   for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
-    const { facts } = await look(context, found);
+    const now = await look(context, found);
+    const { facts } = now;
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
     const elsewhere = keeper === undefined && isElsewhere(facts) && !isOrphanHere(context, found);
     const seen = {
@@ -217,7 +225,7 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
       isStanding: () => keeper !== undefined && ["T", "t"].includes(readProcess(keeper.pid)?.state ?? ""),
     };
     const { step, over, problem } = nextStep(facts, seen, urged);
-    if (over) return problem;
+    if (over) return { problem, ...(hasEnded(facts) ? { seen: now } : {}) };
     if (step === "adopt") {
       await adopt(context, facts, listed.run.nonce, elsewhere);
       urged.adoptedMs.push(performance.now());
@@ -229,7 +237,7 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
       if (seen.isStanding()) tell(keeper, "SIGCONT");
     }
     const last = lastStep(seen, urged);
-    if (last === "give up") return "its keeper gives no proof that it is over";
+    if (last === "give up") return { problem: "its keeper gives no proof that it is over" };
     if (keeper && last === "replace") {
       urged.replacedMs = seen.nowMs;
       replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
@@ -246,10 +254,9 @@ function isOrphanHere({ layout }: Context, { paths, listed: { agent, run } }: Lo
   return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0] ?? []).length > 0;
 }
 
-interface Done {
+interface Done extends Ending {
   alreadyStopped: boolean;
   tookMs: number;
-  problem: string | undefined;
 }
 
 async function report(context: Context, found: Located, options: StopOptions, stopped: Done): Promise<Report> {
@@ -257,7 +264,7 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { layout } = context;
   const { agent, run } = found.listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
-  const { facts, members } = await lookIfPossible(context, found);
+  const { facts, members } = stopped.seen ?? (await lookIfPossible(context, found));
   const { done } = facts;
   const { verified, retires, forgets } = endingOf(facts, members, options.purge);
   // Asked again it tells what was done then, not what is found now.
