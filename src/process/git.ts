@@ -4,6 +4,7 @@
  * system's configuration defines, such as that of LFS, runs. What git prints is English, so that we can tell its faults apart.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 import { withoutOuterRun } from "./environment.ts";
@@ -27,6 +28,8 @@ export interface GitOptions {
   apart?: boolean;
   /** Ends it. */
   signal?: AbortSignal | undefined;
+  /** Sees the pack that is fetched before git unpacks it; git is ended with the reason that this gives. */
+  onPack?: (pack: AsyncIterable<Buffer>) => Promise<string | undefined>;
 }
 
 export interface GitAnswer {
@@ -34,6 +37,8 @@ export interface GitAnswer {
   code: number | null;
   stdout: string;
   stderr: string;
+  /** What `onPack` had against the pack. */
+  refused?: string | undefined;
 }
 
 type Bytes = Omit<GitAnswer, "stdout"> & { stdout: Buffer };
@@ -74,8 +79,8 @@ const LOCKED =
 
 /** One call, whatever it answers. Tried again while another git holds a lock. */
 export async function git(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
-  const { code, stdout, stderr } = await gitBytes(folder, args, options);
-  return { code, stdout: stdout.toString(), stderr };
+  const answer = await gitBytes(folder, args, options);
+  return { ...answer, stdout: answer.stdout.toString() };
 }
 
 /** The same for an answer that is not text. */
@@ -146,12 +151,26 @@ function failed(folder: string, verb: string, { code, stderr }: Pick<GitAnswer, 
 }
 
 function once(folder: string, args: readonly string[], options: GitOptions): Promise<Bytes> {
-  const { env = process.env, set = {}, timeoutMs = LOOK_MS, input, config = [], apart = false, signal } = options;
+  const {
+    env = process.env,
+    set = {},
+    timeoutMs = LOOK_MS,
+    input,
+    config = [],
+    apart = false,
+    signal,
+    onPack,
+  } = options;
   const place = ["-C", folder, ...(options.bare ? [`--git-dir=${folder}`] : [])];
   return new Promise((resolve, reject) => {
     const child = spawn("git", ["--no-pager", ...place, ...settings(config), ...QUIET, ...args], {
-      env: { ...environment(env), ...(options.network ? {} : ALONE), ...set },
-      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+      env: {
+        ...environment(env),
+        ...(options.network ? {} : ALONE),
+        ...set,
+        ...(onPack && { GIT_TRACE_PACKFILE: "3" }),
+      },
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe", ...(onPack ? ["pipe" as const] : [])],
       detached: apart,
     });
     const end = (): void => kill(child, apart);
@@ -167,6 +186,11 @@ function once(folder: string, args: readonly string[], options: GitOptions): Pro
     };
     child.stdout?.on("data", gather(parts.stdout));
     child.stderr?.on("data", gather(parts.stderr));
+    // Git writes there first, and waits while nobody reads: so it is never far ahead of whoever looks.
+    const judged = onPack?.(child.stdio[3] as Readable).then((reason) => {
+      if (reason !== undefined) end();
+      return reason;
+    });
     child.stdin?.on("error", () => undefined); // It ended without reading: its code says why.
     child.stdin?.end(input);
     const over = (): void => {
@@ -179,7 +203,8 @@ function once(folder: string, args: readonly string[], options: GitOptions): Pro
     });
     child.once("close", (code) => {
       over();
-      resolve({ code, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr).toString() });
+      const answer = { code, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr).toString() };
+      void Promise.resolve(judged).then((refused) => resolve({ ...answer, refused }), reject);
     });
   });
 }

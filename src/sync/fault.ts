@@ -3,9 +3,10 @@ import { maskText } from "../core/mask.ts";
 
 /**
  * `auth`: credentials are missing, wrong or not enough. `gone`: there is no such repository. `race`: somebody else was faster. `policy`: the
- * server does not want it. `transient`: network or server, may pass. `local`: a lock or a disk of ours.
+ * server does not want it. `too_large`: what is there is more than any journal. `transient`: network or server, may pass. `local`: a lock or
+ * a disk of ours.
  */
-export type SyncFault = "auth" | "gone" | "race" | "policy" | "transient" | "local";
+export type SyncFault = "auth" | "gone" | "race" | "policy" | "too_large" | "transient" | "local";
 
 interface Said {
   /** Null when it was ended for taking too long. */
@@ -60,6 +61,8 @@ export const WHAT_NEXT: Readonly<Record<SyncFault, string>> = {
   gone: "Check the address (`sync_remote`) and that the repository exists and you may see it; then `midwatch sync`.",
   race: "Others push all the time; try again.",
   policy: "The server refuses this push: ask its owner, or set another `sync_branch`; then `midwatch sync`.",
+  too_large:
+    "Somebody pushed what no journal is: look at the branch there (`git log`), remove it or set another `sync_branch`; then `midwatch sync`.",
   transient: "Nothing is lost: events wait here (events.offline.log) and go out when the remote is back.",
   local: "Something on this machine is in the way; the message says what.",
 };

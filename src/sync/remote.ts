@@ -72,6 +72,9 @@ const PATIENCE: readonly string[] = [
   "pack.window=2",
   "fetch.fsckObjects=false",
   "fetch.prune=false",
+  // Everything comes in the one pack that is looked at.
+  "fetch.uriProtocols=",
+  "transfer.bundleURI=false",
 ];
 
 async function branchOf(name: string, project: string, env: NodeJS.ProcessEnv): Promise<string> {

@@ -13,6 +13,7 @@ import type { Layout } from "../disk/layout.ts";
 import { type GitAnswer, type GitOptions, git, gitBytes } from "../process/git.ts";
 import { isMentioned } from "../process/identity.ts";
 import { faultOf, type SyncFault, saidBy, WHAT_NEXT } from "./fault.ts";
+import { PACK_BOUNDS, packExcess } from "./pack-gauge.ts";
 import type { Remote } from "./remote.ts";
 
 /** Thrown by what talks to the remote, and by git itself. */
@@ -38,12 +39,20 @@ export interface Tip {
   others: string[];
 }
 
+interface Entry {
+  mode: string;
+  type: string;
+  sha: string;
+  size: number;
+  path: string;
+}
+
 const TIP = "refs/midwatch/tip";
 const FOLDER = "events";
 const LINK = "120000";
 const NETWORK_MS = 120_000;
-/** More than any midwatch writes. */
-const BLOB_MAX: number = 200 << 20;
+/** Workspaces that ever wrote to one branch. */
+const FILES_MAX = 4096;
 const LOCK_WAIT_MS = 2000;
 const LOOSE_MAX = 1024;
 const ABOUT = `# Journal of midwatch
@@ -94,10 +103,14 @@ export class Repository {
     const { url, branch } = this.#remote;
     const flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force", "--refmap="];
     const program = "--upload-pack=git-upload-pack";
-    const answer = await this.#git(
-      ["fetch", ...flags, program, "--", url, `+refs/heads/${branch}:${TIP}`],
-      this.#network(),
-    );
+    const answer = await this.#git(["fetch", ...flags, program, "--", url, `+refs/heads/${branch}:${TIP}`], {
+      ...this.#network(),
+      onPack: (pack) => packExcess(pack),
+    });
+    if (answer.refused !== undefined) {
+      this.discard(); // With the part that was taken.
+      throw tooMuch(answer.refused);
+    }
     if (answer.code === 0) return await this.#tip();
     if (!/couldn't find remote ref/i.test(answer.stderr)) this.#fail("fetch", answer);
     await this.#git(["update-ref", "-d", TIP]);
@@ -106,20 +119,31 @@ export class Repository {
 
   async #tip(): Promise<Tip> {
     const commit = (await this.#must(["rev-parse", "--verify", TIP])).trim();
-    const listed = (await this.#must(["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit])).split("\0");
+    // Never further down: a few small trees in one another can name billions of files.
+    const others = (await this.#list([commit])).filter(({ path }) => path !== FOLDER);
     const files = new Map<OriginId, Blob>();
-    const others: string[] = [];
-    for (const entry of listed) {
-      const [, mode, type, sha = "", size, path = ""] = /^(\d+) (\w+) ([0-9a-f]+) +(\S+)\t([\s\S]+)$/.exec(entry) ?? [];
+    let total = 0;
+    for (const { mode, type, sha, size, path } of await this.#list(["-l", commit, `${FOLDER}/`])) {
       const name = /^events\/([^/]+)\.jsonl$/.exec(path)?.[1];
-      if (type === "blob" && mode !== LINK && isOriginId(name)) files.set(name, { sha, bytes: Number(size) });
-      else if (path !== "" && path !== FOLDER && !path.includes("/")) others.push(`${mode} ${type} ${sha}\t${path}`);
+      if (type !== "blob" || mode === LINK || !isOriginId(name)) continue;
+      files.set(name, { sha, bytes: size });
+      total += size;
+      if (files.size > FILES_MAX) throw tooMuch(`it has more than ${FILES_MAX} files`);
+      if (size > PACK_BOUNDS.objectBytes) throw tooMuch(`${path} has ${size} bytes`);
+      if (total > PACK_BOUNDS.bytes) throw tooMuch(`its files have more than ${PACK_BOUNDS.bytes} bytes`);
     }
-    return { commit, files, others };
+    return { commit, files, others: others.map(({ mode, type, sha, path }) => `${mode} ${type} ${sha}\t${path}`) };
   }
 
-  async read({ sha, bytes }: Blob): Promise<Buffer> {
-    if (bytes > BLOB_MAX) throw new SyncFailure("policy", `A file of ${bytes} bytes in the branch is too large.`);
+  async #list(args: readonly string[]): Promise<Entry[]> {
+    const listed = await this.#must(["ls-tree", "-z", "--full-tree", ...args]);
+    return listed.split("\0").flatMap((line) => {
+      const [, mode, type, sha, size, path] = /^(\d+) (\w+) ([0-9a-f]+)(?: +(\S+))?\t([\s\S]+)$/.exec(line) ?? [];
+      return mode && type && sha && path ? [{ mode, type, sha, size: Number(size), path }] : [];
+    });
+  }
+
+  async read({ sha }: Blob): Promise<Buffer> {
     const { code, stdout, stderr } = await gitBytes(dirname(this.#layout.root), this.#args(["cat-file", "blob", sha]), {
       ...this.#options(),
     });
@@ -199,6 +223,10 @@ export class Repository {
     const { config, set } = this.#remote;
     return { timeoutMs: this.#networkMs, network: true, config, set };
   }
+}
+
+function tooMuch(why: string): SyncFailure {
+  return new SyncFailure("too_large", `The branch at the remote was not taken: ${why}.`);
 }
 
 /** Not the user's: nobody wants thousands of commits under their name. */

@@ -41,7 +41,7 @@ const WAIT_MS = 30_000;
 const OFFLINE_MAX_MS = 5 * 60_000;
 /** A server's rules and addresses change without a sign here; credentials that are wrong are not tried again and again. */
 const LOOK_AGAIN_MS = 10 * 60_000;
-const STOPS: readonly SyncFault[] = ["auth", "gone", "policy"];
+const STOPS: readonly SyncFault[] = ["auth", "gone", "policy", "too_large"];
 
 export class Syncer {
   readonly #options: SyncOptions;
