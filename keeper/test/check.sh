@@ -192,8 +192,8 @@ count() { i=0; while [ $i -lt $1 ]; do echo "line $i"; i=$((i + 1)); done; }
 PRINT='i=0; while [ $i -lt 60 ]; do echo line $i; echo line $i >&2; i=$((i+1)); sleep 0.02; done'
 case_deleted() {
   count 60 >"$T/wanted"
-  place deleted; orders "remove=$W/prompt" "keep=$W/T/task.json"; echo '{"task":1}' >"$W/T/task.json"; agent "$PRINT; exit 4"; launch run
-  sleep 0.3; rm -rf "$W"; sleep 0.5; rm -rf "$W"; finish "deleted"
+  place deleted; orders "remove=$W/prompt" "keep=$W/T/task.json"; echo '{"task":1}' >"$W/T/task.json"; agent "$PRINT; while [ ! -e $T/twice ]; do sleep 0.02; done; exit 4"; launch run
+  sleep 0.3; rm -rf "$W"; sleep 0.5; rm -rf "$W"; touch "$T/twice"; finish "deleted"
   yes "folder deleted twice: stdout whole" cmp -s "$T/wanted" "$LOG"
   yes "folder deleted twice: stderr whole" cmp -s "$T/wanted" "$ERR"
   right_index "folder deleted twice"
@@ -311,7 +311,7 @@ end"
   is "what was not read waits for the next run" "$(grep '"accepted","end"' "$D/messages.jsonl" | cut -c 8-43)" "$(printf %036d 2)"
 
   place heir; orders "fifo=$D/input"; agent 'read -r a; echo "$a"; while [ ! -e go ]; do sleep 0.02; done; while read -r a; do echo "$a"; done'; orders "cwd=$T"; launch run
-  message 1 'one\n'; within 50 lines 1; murder; message 2 'two\n'; launch adopt; sleep 0.1; touch "$T/go"; message 3 'three\n'
+  message 1 'one\n'; within 50 lines 1; within 50 told 1 injected; murder; message 2 'two\n'; launch adopt; sleep 0.1; touch "$T/go"; message 3 'three\n'
   yes "an adopter goes on where the first keeper stopped" within 50 lines 3; : >"$D/input.closed"; finish "heir"
   is "heir" "$(cat "$LOG")" "one
 two

@@ -8,5 +8,7 @@ export const CHROMIUM: string =
   "";
 
 export async function openBrowser(args: readonly string[] = []): Promise<Browser> {
-  return await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", ...args] });
+  // Without it a wheel moves the page for as long as the machine likes.
+  const calm = ["--no-sandbox", "--disable-gpu", "--disable-smooth-scrolling"];
+  return await chromium.launch({ executablePath: CHROMIUM, args: [...calm, ...args] });
 }
