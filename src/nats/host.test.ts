@@ -7,7 +7,7 @@ function host(name: string, more: Partial<HostRecord> = {}): HostRecord {
   return {
     ...{ v: 1, host: name, identity: name, since: "", at: "", version: "", labels: {}, cpus: 4, load: 1 },
     ...{ memory_bytes: 100, memory_free_bytes: 90, disk_free_bytes: 1, running: 0, max_running: 8, full: false },
-    ...{ reachable: true, draining: false },
+    ...{ reachable: true, draining: false, signature: "signed" as const },
     ...more,
   };
 }

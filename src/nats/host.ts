@@ -34,6 +34,8 @@ export interface HostRecord extends HostFact {
   reachable: boolean;
   /** A person said that it gets no new agents. */
   draining: boolean;
+  /** Whether it signed what it tells of itself. `missing`: it runs midwatch 0.1, or no roster names it. `none`: nobody here has a key. */
+  signature: "signed" | "missing" | "none";
 }
 
 export interface Wish {
@@ -74,6 +76,8 @@ function whyNot(host: HostRecord, { host: name, on = [] }: Wish): string | undef
   if (name !== undefined && host.host !== name) return "another was named";
   if (!host.reachable) return "unreachable";
   if (host.draining) return "draining";
+  // Anybody could have written what it tells; somebody who names the host means it.
+  if (host.signature === "missing" && name === undefined) return "what it tells is not signed";
   if (host.full) return "its disk is full";
   const wanted = Object.entries(parseLabels(on.join(",")));
   const missing = wanted.find(
