@@ -171,8 +171,7 @@ export class NatsLog implements EventLog {
     if (seal === "wrong" || seal === "old") return bad(seal === "old" ? COPY : "its signature is wrong");
     if (host !== undefined && event.origin !== undefined && event.origin !== host)
       return bad(this.#doubted(subject, OTHER));
-    if (seal === "unsigned")
-      return event.term === undefined ? { event, seq, next, signed: false } : bad("it is not signed");
+    if (seal === "unsigned") return { event: withoutTerm(event), seq, next, signed: false };
     const stamp = stampOf(header);
     if (isForwarded && stamp <= (stamps.get(subject) ?? 0)) return bad(this.#doubted(subject, COPY));
     if (isForwarded) stamps.set(subject, stamp);
@@ -270,6 +269,11 @@ export class NatsLog implements EventLog {
   async close(): Promise<void> {
     this.#elections.clear();
   }
+}
+
+/** What nobody signed elects nobody, and is no leader's. */
+function withoutTerm({ term: _, ...event }: JournalEvent): JournalEvent {
+  return event;
 }
 
 function roleOf(event: JournalEvent): string {
