@@ -78,7 +78,7 @@ export function openFleet(config: Config, folder: string, { workspace, env, noti
   return FleetLink.open(hubSettings(config, folder, name), config.nats_fleet, name, {
     person: true,
     rosters: rosterFiles(config, folder, new StateFolder(env)),
-    doubt: (subject, why) => notice(`${subject} at the hub does not count: ${why}`),
+    doubt: notice,
   });
 }
 

@@ -161,7 +161,10 @@ class Hearing {
       seal = judge();
     }
     const nowMs = Date.now();
-    for (const [known, until] of this.#until) if (until < nowMs) this.#until.delete(known);
+    for (const [known, until] of this.#until) {
+      if (until >= nowMs) break; // The oldest come first; a few that expire a little earlier can wait.
+      this.#until.delete(known);
+    }
     const text = message.headers?.get(SEAL) ?? "";
     const [atMs, expiresMs] = [Date.parse(sent.at ?? ""), Date.parse(sent.expires ?? "")];
     const refusal = whyRefused({

@@ -22,8 +22,8 @@ export interface KeyOptions {
   person?: boolean;
   /** Rosters of the keys: what this machine saw last, and what lies beside the key of people. */
   rosters?: { kept(): unknown; keep(rosters: readonly SignedRoster[]): void; made?: unknown };
-  /** Told once of each subject under which something stands that its owner did not write. */
-  doubt?: ((subject: string, why: string) => void) | undefined;
+  /** Told once of each thing that a person should know: what stands there and its owner did not write, who does not sign. */
+  doubt?: ((text: string) => void) | undefined;
 }
 
 export interface Opened {

@@ -17,6 +17,8 @@ const BATCH = 500;
 const BATCH_BYTES = 4 << 20;
 /** Of what the server takes for a message this much is left for its headers. */
 const HEADERS_BYTES = 4096;
+/** What took so long from its signing to its place may be too old for readers: it is looked at, and sent anew. */
+const SLOW_MS = 60_000;
 
 export interface ForwardOptions {
   hub: Hub;
@@ -111,9 +113,10 @@ export class Forwarder {
     return JSON.stringify({ v, id, interaction, actor, type, content, timestamp, origin: host, truncated: true });
   }
 
-  /** The number of the last message; undefined when another was faster. */
+  /** The number of the last message; undefined when another was faster, or when this machine slept over it: readers take that for a copy. */
   async #send(batch: readonly Outgoing[], place: Forwarded): Promise<number | undefined> {
     const { hub, seals } = this.#options;
+    const begun = Date.now();
     const signed = batch.map((one): Outgoing => {
       const at = one.headers?.[AT] ?? "";
       const headers = { [AT]: at, ...seals.headers("event", one.subject, one.payload, at, place.stamp + 1) };
@@ -123,7 +126,7 @@ export class Forwarder {
     const fenced = { ...first, headers: { ...first.headers, ...expecting(place.seq) } };
     const { result, seq } =
       rest.length === 0 ? await publish(hub, fenced) : await publishTogether(hub, [fenced, ...rest]);
-    return result === "stored" ? seq : undefined;
+    return result === "stored" && Date.now() - begun < SLOW_MS ? seq : undefined;
   }
 
   /** Behind the last event that is there. If our journal does not have it, it is another one: all of it is new but what is there by its id. */

@@ -1,6 +1,7 @@
 /** What a host tells the fleet of itself, and who of several fits best. */
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
+import { isFields } from "../core/json.ts";
 
 export type Labels = Record<string, string>;
 
@@ -26,6 +27,25 @@ export interface HostFact {
   full: boolean;
   /** How far its journal is at the hub, in case the hub keeps none of it any more. */
   sent?: string;
+}
+
+const TEXTS = ["identity", "since", "at", "version"] as const;
+const FIGURES = [
+  ...(["cpus", "load", "memory_bytes", "memory_free_bytes"] as const),
+  ...(["disk_free_bytes", "running", "max_running"] as const),
+];
+
+/** Whether it can be shown: whoever may write it may write anything. */
+export function isHostFact(value: unknown): value is HostFact {
+  return (
+    isFields(value) &&
+    value["v"] === 1 &&
+    /^[a-z0-9][a-z0-9_-]{0,63}$/.test(String(value["host"])) &&
+    TEXTS.every((field) => typeof value[field] === "string") &&
+    FIGURES.every((field) => Number.isFinite(value[field])) &&
+    isFields(value["labels"]) &&
+    Object.values(value["labels"]).every((label) => typeof label === "string")
+  );
 }
 
 /** `hosts --json`. */

@@ -1,6 +1,7 @@
 /** The fleet as one process sees it: who is there, what they last said of their agents, and a way to ask each of them. */
 
 import { MidwatchError } from "../core/errors.ts";
+import { isFields } from "../core/json.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { iso } from "../core/time.ts";
 import type { ListRecord, Phase } from "../core/types.ts";
@@ -9,12 +10,12 @@ import { type EventsOptions, Journal } from "../journal/journal.ts";
 import { type Answered, ask, awayHost, type Line, PING, type Question } from "./ask.ts";
 import { type Bounds, bound } from "./bounds.ts";
 import { type KeyOptions, type NatsEngineOptions, type Opened, openFleet, refreshRoster } from "./engine.ts";
-import type { HostFact, HostRecord } from "./host.ts";
+import { type HostFact, type HostRecord, isHostFact } from "./host.ts";
 import type { Hub } from "./hub.ts";
 import type { NatsLog } from "./log.ts";
 import type { Names } from "./names.ts";
 import type { NatsRegisters, Shown } from "./registers.ts";
-import { counts, type Seals } from "./signed/seals.ts";
+import { counts, type Seal, type Seals } from "./signed/seals.ts";
 
 const PING_MS = 1500;
 
@@ -35,6 +36,18 @@ export interface AgentsFact {
   v: 1;
   at: string;
   agents: ListRecord[];
+}
+
+/** Shown to people: also what is not signed, and marked so. */
+function isShown(seal: Seal): boolean {
+  return counts(seal) || seal === "unsigned";
+}
+
+/** Whatever a host calls its agents: those that look like some. */
+function recordsIn(items: unknown): ListRecord[] {
+  const isRecord = (item: unknown): item is ListRecord =>
+    isFields(item) && ["agent", "task", "phase"].every((field) => typeof item[field] === "string");
+  return Array.isArray(items) ? items.filter(isRecord) : [];
 }
 
 const ENDED: readonly Phase[] = ["drained", "archived", "launch_failed"];
@@ -85,7 +98,7 @@ export class FleetLink implements Line, AsyncDisposable {
     const found = await this.registers.all<HostFact | null>("hosts/");
     return found.filter(
       (one): one is Shown<HostFact> =>
-        (counts(one.seal) || one.seal === "unsigned") && one.value?.v === 1 && `hosts/${one.value.host}` === one.key,
+        isShown(one.seal) && isHostFact(one.value) && `hosts/${one.value.host}` === one.key,
     );
   }
 
@@ -121,7 +134,7 @@ export class FleetLink implements Line, AsyncDisposable {
       const told = await ask(this, host, { operation: PING, input: {}, changes: false }, PING_MS);
       return String((told.answer as { identity?: unknown }).identity);
     } catch (error) {
-      if (error instanceof MidwatchError && error.code === "HOST_AWAY") return undefined;
+      if (this.#isItsOwn(error, host)) return undefined;
       throw error;
     }
   }
@@ -144,10 +157,7 @@ export class FleetLink implements Line, AsyncDisposable {
   async #ask(host: string, question: Question, timeoutMs?: number): Promise<Answered> {
     const answered = await ask(this, host, question, timeoutMs);
     if (!answered.signed && !this.seals.isOpen)
-      this.seals.doubt(
-        this.names.ask(host, "look"),
-        "its answers are not signed: it runs midwatch 0.1, or no roster names it",
-      );
+      this.seals.say(`${host}: its answers are not signed; it runs midwatch 0.1, or no roster names it`);
     return answered;
   }
 
@@ -171,23 +181,31 @@ export class FleetLink implements Line, AsyncDisposable {
         { operation: "ls", input: { json: true, fields: { all } }, changes: false },
         PING_MS * 2,
       );
-      return (answer as { items: ListRecord[] }).items.map((record) => ({ ...record, host, signed }));
+      return recordsIn((answer as { items?: unknown } | null)?.items).map((record) => ({ ...record, host, signed }));
     } catch (error) {
-      if (!(error instanceof MidwatchError && error.code === "HOST_AWAY")) throw error;
+      if (!this.#isItsOwn(error, host)) throw error;
       return await this.lastKnown(host);
     }
+  }
+
+  /** A host that gives no answer, or none that counts, hides no other one. */
+  #isItsOwn(error: unknown, host: string): boolean {
+    if (!(error instanceof MidwatchError)) return false;
+    const isRefused = error.code === "REFUSED_SIGNATURE" || error.code === "REFUSED_TIME";
+    if (isRefused) this.seals.say(`${host}: ${error.message} ${error.hint ?? ""}`);
+    return isRefused || error.code === "HOST_AWAY";
   }
 
   /** What a host said last of its agents. Those that lived then are neither lost nor ended: nobody knows. */
   async lastKnown(host: string): Promise<FleetRecord[]> {
     const found = await this.registers.show<AgentsFact>(`agents/${host}`);
-    if (found === undefined || !(counts(found.seal) || found.seal === "unsigned")) return [];
+    if (found === undefined || !isShown(found.seal)) return [];
     const { value: fact, seal } = found;
     const signed = seal === "signed";
-    return fact.agents.map((record) =>
+    return recordsIn(fact?.agents).map((record) =>
       ENDED.includes(record.phase)
         ? { ...record, host, signed }
-        : { ...record, host, signed, phase: "unreachable" as const, last_phase: record.phase, as_of: fact.at },
+        : { ...record, host, signed, phase: "unreachable" as const, last_phase: record.phase, as_of: String(fact.at) },
     );
   }
 

@@ -94,7 +94,7 @@ export async function openLink(context: Context, host: string, doubt?: (why: str
   const folder = resolve(layout.root, "..");
   const link = await FleetLink.open(hubSettings(config, folder, host), config.nats_fleet, host, {
     rosters: rosterFiles(config, folder, trust.state),
-    doubt: doubt && ((subject, why) => doubt(`${subject} at the hub does not count: ${why}`)),
+    doubt,
   });
   if (!link.hub.isOpenToAll) return link;
   await link.close();

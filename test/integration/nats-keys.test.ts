@@ -159,6 +159,23 @@ describe.skipIf(!hasNats("current"))("keys of a fleet", { timeout: patient(90_00
     expect(found?.json<{ rosters: unknown[] }>().rosters).toHaveLength(2);
   });
 
+  it("that a host does not know hide no other host: it is told, and shown with what is known of it", async () => {
+    const { init, person, up } = await fleet();
+    const { people_key } = await init();
+    await person("hosts");
+    up(lab(), "alpha", "");
+    up(lab(), "beta", people_key);
+    const reachable = async () =>
+      lines<{ reachable: boolean }>(await person("hosts", "--json")).map((one) => one.reachable);
+    await expect.poll(reachable, SOON).toEqual([true, true]);
+    expect((await person("run", "--host", "beta", "--", "true")).code).toBe(0);
+    const refused = await person("run", "--host", "alpha", "--", "true");
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining("This host knows no person's key") });
+    const { code, stdout, stderr } = await person("ls", "--all-hosts", "--all", "--json");
+    expect([code, stdout]).toEqual([0, expect.stringContaining('"host":"beta"')]);
+    expect(stderr).toContain("alpha: This host knows no person's key");
+  });
+
   it("`doctor` tells of a hub that asks for none, of an old configuration, and of a host that knows no person", async () => {
     const { server, keys, init } = await fleet();
     const { people_key } = await init();

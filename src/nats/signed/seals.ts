@@ -41,8 +41,8 @@ export interface SealsOptions {
   self?: string | undefined;
   /** Public keys of people, as a person gave them. None: nothing is verified. */
   people: readonly string[];
-  /** Told once of each subject under which something stands that its owner did not write. */
-  doubt?: ((subject: string, why: string) => void) | undefined;
+  /** Told once of each thing that a person should know: what stands there and its owner did not write, who does not sign. */
+  doubt?: ((text: string) => void) | undefined;
 }
 
 export class Seals {
@@ -93,11 +93,14 @@ export class Seals {
   }
 
   doubt(subject: string, why: string): void {
+    this.say(`${subject} at the hub does not count: ${why}`);
+  }
+
+  say(text: string): void {
     const { doubt } = this.#options;
-    const key = `${subject} ${why}`;
-    if (doubt === undefined || this.#doubted.has(key) || this.#doubted.size > MOST_DOUBTS) return;
-    this.#doubted.add(key);
-    doubt(subject, why);
+    if (doubt === undefined || this.#doubted.has(text) || this.#doubted.size > MOST_DOUBTS) return;
+    this.#doubted.add(text);
+    doubt(text);
   }
 
   #judged(what: What, { subject, payload, headers, more = "", host, storedMs }: Sealed): Seal {
