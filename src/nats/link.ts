@@ -27,8 +27,8 @@ export interface FleetRecord extends Omit<ListRecord, "phase"> {
   last_phase?: Phase;
   /** When that was. */
   as_of?: string;
-  /** Whether its host signed it; false of a host of 0.1, and where nobody has a key. */
-  signed: boolean;
+  /** Whether its host signed it: false of a host of 0.1; null where nobody has a key. */
+  signed: boolean | null;
 }
 
 /** The register `agents/<host>`. */
@@ -181,11 +181,19 @@ export class FleetLink implements Line, AsyncDisposable {
         { operation: "ls", input: { json: true, fields: { all } }, changes: false },
         PING_MS * 2,
       );
-      return recordsIn((answer as { items?: unknown } | null)?.items).map((record) => ({ ...record, host, signed }));
+      return recordsIn((answer as { items?: unknown } | null)?.items).map((record) => ({
+        ...record,
+        host,
+        signed: this.#marked(signed),
+      }));
     } catch (error) {
       if (!this.#isItsOwn(error, host)) throw error;
       return await this.lastKnown(host);
     }
+  }
+
+  #marked(signed: boolean): boolean | null {
+    return this.seals.isOpen ? null : signed;
   }
 
   /** A host that gives no answer, or none that counts, hides no other one. */
@@ -201,7 +209,7 @@ export class FleetLink implements Line, AsyncDisposable {
     const found = await this.registers.show<AgentsFact>(`agents/${host}`);
     if (found === undefined || !isShown(found.seal)) return [];
     const { value: fact, seal } = found;
-    const signed = seal === "signed";
+    const signed = this.#marked(seal === "signed");
     return recordsIn(fact?.agents).map((record) =>
       ENDED.includes(record.phase)
         ? { ...record, host, signed }

@@ -119,7 +119,12 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     ...PEERS,
   } satisfies Fields<Answer<"mail", "finding">>,
   event: EVENT,
-  events: { seq: "place in the journal", cursor: "the place behind it, for --after", ...EVENT },
+  events: {
+    seq: "place in the journal",
+    cursor: "the place behind it, for --after",
+    ...EVENT,
+    signed: "with --all-hosts: whether its host signed it (missing where nobody has a key)",
+  },
   snapshot: {
     interactions: "",
     recent: "in communication.md",

@@ -249,7 +249,10 @@ describe.skipIf(!hasNats("current"))("who has the key of one host", { timeout: p
     const listed = (await fleet.person("ls", "--all-hosts", "--all", "--json")).stdout.trim().split("\n");
     const signed = new Set(listed.map((line) => JSON.parse(line)).map(({ host, signed: is }) => `${host} ${is}`));
     expect(signed).toEqual(new Set(["beta true", "gamma false"]));
-    expect((await fleet.person("ls", "--all-hosts", "--all")).stderr).toContain("its answers are not signed");
+    const list = await fleet.person("ls", "--all-hosts", "--all");
+    expect(list.stderr).toContain("gamma: its answers are not signed");
+    expect(list.stdout).toMatch(/gamma\/\S+ \(unsigned\)/);
+    expect(list.stdout).not.toMatch(/beta\/\S+ \(unsigned\)/);
     // Only beta is left, although gamma has less to do.
     for (let i = 0; i < 3; i++)
       expect((await fleet.person("run", "--json", "--anywhere", "--", "true")).stdout).toContain('"host":"beta"');
