@@ -166,9 +166,11 @@ class Hearing {
       this.#until.delete(known);
     }
     const text = message.headers?.get(SEAL) ?? "";
+    // To claim anything is no harmless thing.
+    const isPing = sent.operation === PING && subject.endsWith(".look");
     const [atMs, expiresMs] = [Date.parse(sent.at ?? ""), Date.parse(sent.expires ?? "")];
     const refusal = whyRefused({
-      ...{ seal, keyless: hub.isKeyless, harmless: sent.operation === PING, id: sent.id, atMs, expiresMs, nowMs },
+      ...{ seal, keyless: hub.isKeyless, harmless: isPing, id: sent.id, atMs, expiresMs, nowMs },
       fromStream: message.headers?.keys().some((name) => STREAM_HEADER.test(name)) ?? false,
       strangeReply: !INBOX.test(message.reply ?? ""),
       again: this.#until.has(text),

@@ -4,7 +4,7 @@ import { Hub, type HubSettings } from "./hub.ts";
 import { NatsLog } from "./log.ts";
 import { fleetNames, type Names } from "./names.ts";
 import { NatsRegisters } from "./registers.ts";
-import { rosterIn, type SignedRoster } from "./signed/roster.ts";
+import type { SignedRoster } from "./signed/roster.ts";
 import { Seals } from "./signed/seals.ts";
 
 /** Which hub, which fleet on it, and in whose name. */
@@ -78,13 +78,9 @@ export async function refreshRoster(
   const isNewer = seals.learn(found?.value?.rosters);
   const { serial, rosters: all } = seals.known;
   if (serial > kept) rosters?.keep(all);
-  const has = Math.max(0, ...serialsIn(found?.value?.rosters));
-  if (!isNewer && ours > 0 && has !== ours && seals.isPersons)
+  const isAnother = JSON.stringify(found?.value?.rosters) !== JSON.stringify(all);
+  if (!isNewer && ours > 0 && isAnother && seals.isPersons)
     await registers.set("roster", { v: 1, rosters: all } satisfies RosterFact, found?.rev ?? 0);
-}
-
-function serialsIn(rosters: unknown): number[] {
-  return Array.isArray(rosters) ? rosters.map((one) => rosterIn(one)?.serial ?? 0) : [];
 }
 
 /** The engine of many machines: events and registers on NATS JetStream. The connection is made with the first call. */

@@ -65,7 +65,7 @@ export class NatsLog implements EventLog {
   static async open(hub: Hub, names: Names, origin: string, seals: Seals): Promise<NatsLog> {
     const { stream: name, subjects } = names.events;
     const { RetentionPolicy, StorageType } = hub.client.jetstream;
-    await ensureStream(hub, {
+    const info = await ensureStream(hub, {
       name,
       subjects,
       retention: RetentionPolicy.Limits,
@@ -76,6 +76,7 @@ export class NatsLog implements EventLog {
       deny_delete: true,
       deny_purge: true,
     });
+    seals.followClock(Date.parse(String((info as { ts?: unknown }).ts)));
     return new NatsLog(hub, names.events, origin, seals);
   }
 

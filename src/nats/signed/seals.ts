@@ -51,6 +51,8 @@ export class Seals {
   readonly #doubted = new Set<string>();
   #known: Known;
   #last = 0;
+  /** By so much our clock is behind that of the hub. */
+  #behindMs = 0;
 
   constructor(options: SealsOptions) {
     this.signer = options.signer;
@@ -78,10 +80,15 @@ export class Seals {
     return this.#known !== before;
   }
 
+  /** A clock that is behind would make everything look like a copy; one that is ahead does no harm. `hubMs` is the hub's time just now. */
+  followClock(hubMs: number): void {
+    if (Number.isFinite(hubMs)) this.#behindMs = Math.max(0, hubMs - Date.now());
+  }
+
   /** The headers that sign; none without a key. No two have the same time, and none an earlier one than `least`. */
   headers(what: What, subject: string, payload: string, more = "", least = 0): Record<string, string> {
     if (this.signer === undefined) return {};
-    const stamp = Math.max(Date.now(), this.#last + 1, least);
+    const stamp = Math.max(Date.now() + this.#behindMs, this.#last + 1, least);
     this.#last = stamp;
     return { [SEAL]: `${stamp}.${this.signer.sign(signedText(what, subject, stamp, more, payload))}` };
   }
