@@ -148,15 +148,19 @@ describe.skipIf(!hasNats("current"))("keys of a fleet", { timeout: patient(90_00
     };
     expect(await askWithOld()).toContain("REFUSED_SIGNATURE");
     const roster = NAMES.registers.subject("roster");
-    const { rosters } = JSON.parse(seed("roster.json")) as { rosters: unknown[] };
-    await people.request(roster, JSON.stringify({ v: 1, rosters: rosters.slice(0, 1) }), { timeout: patient(5000) });
-    expect(await askWithOld()).toContain("REFUSED_SIGNATURE");
-    expect(await isUp()).toBe(0);
-    // The next person puts the newest back.
+    const { rosters } = JSON.parse(seed("roster.json")) as { rosters: { text: string }[] };
     const { jetstreamManager } = await import("@nats-io/jetstream");
     const { streams } = await jetstreamManager(people, { checkAPI: false });
-    const found = await streams.getMessage(NAMES.registers.stream, { last_by_subj: roster });
-    expect(found?.json<{ rosters: unknown[] }>().rosters).toHaveLength(2);
+    const [first, second] = rosters;
+    // An older one, and one with the newest number that nobody signed.
+    for (const put of [[first], [first, { ...second, text: second?.text.replace("alpha", "gamma") }]]) {
+      await people.request(roster, JSON.stringify({ v: 1, rosters: put }), { timeout: patient(5000) });
+      expect(await askWithOld()).toContain("REFUSED_SIGNATURE");
+      expect(await isUp()).toBe(0);
+      // The next person has put the newest back.
+      const found = await streams.getMessage(NAMES.registers.stream, { last_by_subj: roster });
+      expect(found?.json<{ rosters: unknown[] }>().rosters).toEqual(rosters);
+    }
   });
 
   it("that a host does not know hide no other host: it is told, and shown with what is known of it", async () => {
