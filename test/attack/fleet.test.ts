@@ -64,9 +64,9 @@ describe.skipIf(!hasNats("current"))("who has the key of one host", { timeout: p
   it("is not heard when the server sends a question in its name; a host of 0.1 ran it", async () => {
     fleet.oldHost("gamma");
     await fleet.isUp("gamma");
-    await fleet.trick(alpha, question(undefined, { host: "gamma" }));
-    await expect.poll(() => existsSync(mark), SOON).toBe(true);
-    rmSync(mark);
+    const input = { json: true, fields: { command: ["touch", `${mark}-gamma`] } };
+    await fleet.trick(alpha, question(undefined, { host: "gamma", input }));
+    await expect.poll(() => existsSync(`${mark}-gamma`), SOON).toBe(true);
     const captured = question("people");
     for (const sent of [question(undefined), question("alpha"), captured]) await fleet.trick(alpha, sent);
     await expect.poll(() => errors(beta.lab), SOON).toContain("came out of a stream");

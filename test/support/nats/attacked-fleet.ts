@@ -168,8 +168,17 @@ export class AttackedFleet {
 
   /** The attack: kept under the own name, and asked for with the name of another as the place of the answer. */
   async trick(as: NatsConnection, sent: Signed): Promise<void> {
-    const seq = await this.#stored(as, sent);
-    as.publish(`$JS.API.DIRECT.GET.${NAMES.events.stream}`, JSON.stringify({ seq }), { reply: sent.subject });
+    const get = `$JS.API.DIRECT.GET.${NAMES.events.stream}`;
+    const asked = JSON.stringify({ seq: await this.#stored(as, sent) });
+    // Any of the three servers answers, and one may not have it yet.
+    let inRow = 0;
+    const has = async (): Promise<boolean> => {
+      const { headers: found } = await as.request(get, asked, { timeout: patient(5000) });
+      inRow = found?.has("Nats-Sequence") ? inRow + 1 : 0;
+      return inRow === 10;
+    };
+    await until(has, 20_000, "all servers have it");
+    as.publish(get, asked, { reply: sent.subject });
     await as.flush();
   }
 
