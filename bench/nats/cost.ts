@@ -46,7 +46,14 @@ async function eventRows(
   mkdirSync(root);
   const log = new EmbeddedEngine(layout(root));
   const link = await FleetLink.open({ servers: [hub.url], name: "bench" }, "cost", HOST);
-  const forwarder = new Forwarder({ hub: link.hub, names: link.names, host: HOST, log, mask: () => (one) => one });
+  const forwarder = new Forwarder({
+    hub: link.hub,
+    names: link.names,
+    seals: link.seals,
+    host: HOST,
+    log,
+    mask: () => (one) => one,
+  });
   const send = async (count: number, each: number): Promise<Used> => {
     await sleep(1000); // What was before is over.
     const before = await usedOf(hub.servers);

@@ -41,6 +41,8 @@ export const ERRORS = {
   REFUSED_WORKSPACE: { exit: 4, status: 403, retryable: false },
   REFUSED_TRUST: { exit: 4, status: 403, retryable: false },
   REFUSED_OWNER: { exit: 4, status: 403, retryable: false },
+  REFUSED_SIGNATURE: { exit: 4, status: 403, retryable: false },
+  REFUSED_TIME: { exit: 4, status: 403, retryable: false },
   REFUSED_TERM: { exit: 4, status: 409, retryable: true },
   DISK_LOW: { exit: 5, status: 507, retryable: true },
   DISK_FULL: { exit: 5, status: 507, retryable: true },

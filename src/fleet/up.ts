@@ -2,14 +2,18 @@
  * What `midwatch up` keeps going while it leads: the rounds of `house` (reconcile, limits, queue, watch, snapshots, alerts, sync, fleet). It
  * holds no truth: killed, it is followed by whoever leads next.
  */
+import { dirname } from "node:path";
 import type { HealthRecord } from "../journal/health.ts";
 import type { Question } from "../nats/ask.ts";
+import type { HubSettings } from "../nats/hub.ts";
 import type { SyncStatus } from "../sync/state.ts";
 import { type AlertHealth, healthOf } from "../up/alerts.ts";
+import { answerFleet } from "../up/answer.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "../up/house.ts";
-import { answerFleet, hostName, type JoinCall } from "../up/join.ts";
+import { hostName, hubSettings, type JoinCall } from "../up/join.ts";
 import { Loop } from "../up/loop.ts";
 import { Metrics } from "../up/metrics.ts";
+import { rosterFiles } from "../up/roster-files.ts";
 import { withSync } from "../up/sync.ts";
 import { HoldsContext } from "./holds-context.ts";
 
@@ -35,6 +39,16 @@ export class Up extends HoldsContext {
   /** What this workspace is called in its fleet. */
   hostName(): string {
     return hostName(this.context);
+  }
+
+  /** The hub of its fleet, and the rosters of its keys. */
+  fleetSettings(): { settings: HubSettings; rosters: ReturnType<typeof rosterFiles> } {
+    const { config, layout, trust } = this.context;
+    const folder = dirname(layout.root);
+    return {
+      settings: hubSettings(config, folder, hostName(this.context)),
+      rosters: rosterFiles(config, folder, trust.state),
+    };
   }
 
   /** Answers what other hosts of the fleet ask of this one, until the signal. */

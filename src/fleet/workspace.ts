@@ -5,9 +5,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
 import { stricter } from "../core/config/stricter.ts";
+import { StateFolder } from "../disk/guard/state-folder.ts";
 import { rebuildFrom } from "../facts/folders.ts";
 import { FleetLink } from "../nats/link.ts";
 import { hubSettings } from "../up/join.ts";
+import { rosterFiles } from "../up/roster-files.ts";
 import { assertPerson, callingAgent } from "../workspace/caller.ts";
 import { type Caller, type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { Alerting } from "./alerting.ts";
@@ -62,10 +64,22 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
   return new Workspace(bounded ? { ...context, config: stricter(persons, config) } : context, usedFallback);
 }
 
-/** The fleet that the configuration names; without a workspace too, for people who only look. */
-export function openFleet(config: Config, folder: string, workspace?: Workspace): Promise<FleetLink> {
+export interface FleetCall {
+  /** Without a workspace too, for people who only look. */
+  workspace: Workspace | undefined;
+  env: NodeJS.ProcessEnv;
+  /** What stands at the hub under a name and is not signed by its owner. */
+  notice(text: string): void;
+}
+
+/** The fleet that the configuration names. */
+export function openFleet(config: Config, folder: string, { workspace, env, notice }: FleetCall): Promise<FleetLink> {
   const name = workspace?.up.hostName() ?? "cli";
-  return FleetLink.open(hubSettings(config, folder, name), config.nats_fleet, name);
+  return FleetLink.open(hubSettings(config, folder, name), config.nats_fleet, name, {
+    person: true,
+    rosters: rosterFiles(config, folder, new StateFolder(env)),
+    doubt: notice,
+  });
 }
 
 /** One workspace: rooms, each for one kind of work, over the same files. Others may have it open at the same time. */

@@ -14,6 +14,8 @@ export interface Stored {
   next: Cursor;
   /** The byte offset of its line, or the engine's own number. */
   seq: number;
+  /** Of a fleet whose keys are known: whether its host signed it. */
+  signed?: boolean;
 }
 
 /** A line that is no event. It costs one record in quarantine and one `error` event, never the rest. */

@@ -2,8 +2,12 @@
  * One host asks another. What only looks is asked once. What changes something carries an id, and whoever would do it first claims that
  * id in a register; whoever gives up waiting claims it too. So it is done once, however often it is sent, and a host that stood still
  * and wakes up finds that it is no longer wanted.
+ *
+ * A question is signed by the person who asks, for one host and for two minutes; the host looks at that before it claims or does anything,
+ * and signs its answer.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Msg } from "@nats-io/transport-node";
 import { type ErrorRecord, MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { uuidv7 } from "../core/ids.ts";
 import { isFields, parseJson } from "../core/json.ts";
@@ -12,6 +16,8 @@ import { isUnheard } from "./fault.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
 import type { NatsRegisters } from "./registers.ts";
+import { LIFE_MS, whyRefused } from "./signed/question.ts";
+import { counts, SEAL, type Seal, type Seals } from "./signed/seals.ts";
 
 export interface Question {
   operation: string;
@@ -22,10 +28,21 @@ export interface Question {
 interface Sent extends Question {
   v: 1;
   id: string;
+  at: string;
+  expires: string;
+}
+
+/** What a host said, and whether it signed that. */
+export interface Answered {
+  answer: unknown;
+  signed: boolean;
 }
 
 type Reply = { answer: unknown } | { error: ErrorRecord };
 type Claim = { state: "taken" | "given up"; at: string } | { state: "done"; at: string; reply: Reply };
+
+/** What a host answers to everybody: that it is there, and which workspace it is. */
+export const PING = "ping";
 
 const LOOK_MS = 5000;
 const DO_MS = 60_000;
@@ -39,18 +56,26 @@ export interface Line {
   hub: Hub;
   names: Names;
   registers: NatsRegisters;
+  seals: Seals;
 }
 
-export async function ask(line: Line, host: string, question: Question, timeoutMs?: number): Promise<unknown> {
-  const { hub, names } = line;
-  const sent: Sent = { v: 1, id: uuidv7(), ...question };
+export async function ask(line: Line, host: string, question: Question, timeoutMs?: number): Promise<Answered> {
+  const { hub, names, seals } = line;
+  const now = Date.now();
+  const sent: Sent = { v: 1, id: uuidv7(), at: iso(now), expires: iso(now + LIFE_MS), ...question };
   const payload = JSON.stringify(sent);
   const subject = names.ask(host, question.changes ? "do" : "look");
   const until = performance.now() + (timeoutMs ?? (question.changes ? DO_MS : LOOK_MS));
   for (let tries = 1; ; tries++) {
     const rest = Math.max(1, until - performance.now());
     try {
-      return answerOf((await hub.request(subject, payload, undefined, Math.min(TRY_MS, rest))).json<Reply>());
+      // Signed anew for each try: a copy of what was sent before is nobody's try.
+      const headers = hub.headers(seals.headers("question", subject, payload));
+      const message = await hub.request(subject, payload, headers, Math.min(TRY_MS, rest));
+      const sealed = { subject, payload: message.data, headers: message.headers, more: sent.id, host };
+      const seal = seals.judge("answer", sealed);
+      if (seal === "wrong") throw falseAnswer(host);
+      return { answer: answerOf(message.json<Reply>()), signed: counts(seal) && !seals.isOpen };
     } catch (error) {
       if (!(error instanceof MidwatchError && error.code === "HUB_AWAY")) throw error;
       if (isUnheard(error) && (tries === 1 || performance.now() > until - WAIT_MS)) {
@@ -65,47 +90,97 @@ export async function ask(line: Line, host: string, question: Question, timeoutM
 }
 
 /** Nothing will be done, or it was done and this is the answer; else nobody knows. */
-async function giveUp({ registers }: Line, host: string, { id }: Sent): Promise<unknown> {
+async function giveUp({ registers, seals }: Line, host: string, { id }: Sent): Promise<Answered> {
   const key = claimKey(host, id);
   const mine: Claim = { state: "given up", at: iso() };
   if ((await registers.set(key, mine, 0)) !== undefined)
     throw awayHost(host, "it gives no answer, and what was asked will not be done");
   const found = (await registers.get<Claim>(key))?.value;
-  if (found?.state === "done") return answerOf(found.reply);
+  if (found?.state === "done") return { answer: answerOf(found.reply), signed: !seals.isOpen };
   throw new MidwatchError("OUTCOME_UNKNOWN", `${host} has begun what was asked, and gives no answer.`, {
     hint: "Look there when it is back: `midwatch ls --all-hosts`.",
   });
 }
 
+export interface Answering {
+  handle(question: Question): Promise<unknown>;
+  /** Whom it may concern that this was asked for and not done. */
+  refused?(error: MidwatchError): void;
+  /** Somebody asks whose key we do not know: people may have changed theirs. */
+  stranger?(): Promise<void>;
+}
+
 /** From now on, until the connection ends. Of several processes of one host, one gets each question. */
-export async function answer(
-  line: Line,
-  host: string,
-  handle: (question: Question) => Promise<unknown>,
-): Promise<void> {
-  const { hub, names } = line;
-  for (const kind of ["look", "do"] as const)
-    hub.connection.subscribe(names.ask(host, kind), {
+export async function answer(line: Line, host: string, answering: Answering): Promise<void> {
+  const { hub, names, seals } = line;
+  const heard = new Hearing();
+  for (const kind of ["look", "do"] as const) {
+    const subject = names.ask(host, kind);
+    const hear = async (message: Msg): Promise<void> => {
+      const sent = (parseJson(message.string()) ?? {}) as Partial<Sent>;
+      const refusal = await heard.refusal(line, subject, message, sent, answering);
+      if (refusal !== undefined) answering.refused?.(refusal);
+      // Nobody is to be made to write into a stream by having us answer there.
+      if (!INBOX.test(message.reply ?? "")) return;
+      const text =
+        refusal === undefined
+          ? await reply(line, host, kind === "do", sent as Sent, answering)
+          : JSON.stringify({ error: refusal });
+      message.respond(text, { headers: hub.headers(seals.headers("answer", subject, text, String(sent.id))) });
+    };
+    hub.connection.subscribe(subject, {
       queue: "host",
-      callback: (error, message) => {
-        if (error) return;
-        void reply(line, host, kind === "do", message.string(), handle)
-          .then((text) => message.respond(text))
-          .catch(() => undefined); // Who asked will ask again, or give up.
-      },
+      // Who asked will ask again, or give up.
+      callback: (error, message) => void (error ?? hear(message).catch(() => undefined)),
     });
+  }
   // The hub knows of it when this is answered, not before.
   await hub.flush();
 }
 
-async function reply(
-  line: Line,
-  host: string,
-  changes: boolean,
-  text: string,
-  handle: (question: Question) => Promise<unknown>,
-): Promise<string> {
-  const sent = parseJson(text) as Sent | undefined;
+/** Where a client or a server of NATS waits for an answer. */
+const INBOX = /^_(INBOX[A-Za-z0-9_-]*|R_)\./;
+/** A server adds them to what it takes out of a stream. This one it adds between accounts. */
+const STREAM_HEADER = /^nats-(?!request-info$)/i;
+
+/** The questions of the last minutes, by their seals: a copy of one is refused, whatever the hub keeps of it. */
+class Hearing {
+  readonly #until = new Map<string, number>();
+
+  async refusal(
+    { hub, seals }: Line,
+    subject: string,
+    message: Msg,
+    sent: Partial<Sent>,
+    { stranger }: Answering,
+  ): Promise<MidwatchError | undefined> {
+    const judge = (): Seal => seals.judge("question", { subject, payload: message.data, headers: message.headers });
+    let seal = judge();
+    if (seal === "wrong" && stranger !== undefined) {
+      await stranger();
+      seal = judge();
+    }
+    const nowMs = Date.now();
+    for (const [known, until] of this.#until) {
+      if (until >= nowMs) break; // The oldest come first; a few that expire a little earlier can wait.
+      this.#until.delete(known);
+    }
+    const text = message.headers?.get(SEAL) ?? "";
+    // To claim anything is no harmless thing.
+    const isPing = sent.operation === PING && subject.endsWith(".look");
+    const [atMs, expiresMs] = [Date.parse(sent.at ?? ""), Date.parse(sent.expires ?? "")];
+    const refusal = whyRefused({
+      ...{ seal, keyless: hub.isKeyless, harmless: isPing, id: sent.id, atMs, expiresMs, nowMs },
+      fromStream: message.headers?.keys().some((name) => STREAM_HEADER.test(name)) ?? false,
+      strangeReply: !INBOX.test(message.reply ?? ""),
+      again: this.#until.has(text),
+    });
+    if (refusal === undefined && seal === "signed") this.#until.set(text, expiresMs);
+    return refusal;
+  }
+}
+
+async function reply(line: Line, host: string, changes: boolean, sent: Sent, { handle }: Answering): Promise<string> {
   if (!isFields(sent)) return JSON.stringify({ error: new MidwatchError("USAGE", "This is no question.") });
   const act = async (): Promise<Reply> => {
     try {
@@ -153,6 +228,12 @@ function answerOf(reply: Reply): unknown {
   if (!("error" in reply)) return reply.answer;
   const { code, message, hint, retryable } = reply.error;
   throw new MidwatchError(code, message, { hint: hint ?? undefined, retryable });
+}
+
+function falseAnswer(host: string): MidwatchError {
+  return new MidwatchError("REFUSED_SIGNATURE", `What came back in the name of ${host} is not signed by it.`, {
+    hint: "Look at the host itself. If its key was changed: `midwatch nats init` again, then `midwatch hosts` (docs/scale.md).",
+  });
 }
 
 export function awayHost(host: string, why: string): MidwatchError {

@@ -3,24 +3,27 @@
  * where in the journal it came from, so we go on behind it; and a batch is stored only if that message is still the last. So each event
  * is there once and in order, whoever is killed in between, with two of us at once, and however long the hub was away.
  */
+import type { StoredMsg } from "@nats-io/jetstream";
 import { parseJson } from "../core/json.ts";
 import type { Cursor, EventLog } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import { isNotFound } from "./fault.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
-import { expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
+import { AT, expecting, type Outgoing, publish, publishTogether } from "./publish.ts";
+import { counts, type Seal, type Seals, stampOf } from "./signed/seals.ts";
 
-/** The cursor before the event, in the journal of its host. */
-const AT = "Midwatch-At";
 const BATCH = 500;
 const BATCH_BYTES = 4 << 20;
 /** Of what the server takes for a message this much is left for its headers. */
 const HEADERS_BYTES = 4096;
+/** What took so long from its signing to its place may be too old for readers: it is looked at, and sent anew. */
+const SLOW_MS = 60_000;
 
 export interface ForwardOptions {
   hub: Hub;
   names: Names;
+  seals: Seals;
   host: string;
   /** What this machine wrote. */
   log: EventLog;
@@ -34,6 +37,8 @@ interface Forwarded {
   /** Of the last message under our name; 0 when there is none. */
   seq: number;
   after: Cursor | undefined;
+  /** When the last one was signed: they lie in the order of their signing. */
+  stamp: number;
   /** Events behind `after` that are there already. */
   skip: ReadonlySet<string>;
 }
@@ -73,7 +78,7 @@ export class Forwarder {
     let bytes = 0;
     let reached = place.after;
     const flush = async (): Promise<boolean> => {
-      const seq = await this.#send(batch, place.seq);
+      const seq = await this.#send(batch, place);
       if (seq === undefined) return false;
       count += batch.length;
       [batch, bytes] = [[], 0];
@@ -108,14 +113,20 @@ export class Forwarder {
     return JSON.stringify({ v, id, interaction, actor, type, content, timestamp, origin: host, truncated: true });
   }
 
-  /** The number of the last message; undefined when another was faster. */
-  async #send(batch: readonly Outgoing[], last: number): Promise<number | undefined> {
-    const [first, ...rest] = batch as [Outgoing, ...Outgoing[]];
-    const fenced = { ...first, headers: { ...first.headers, ...expecting(last) } };
-    const { hub } = this.#options;
+  /** The number of the last message; undefined when another was faster, or when this machine slept over it: readers take that for a copy. */
+  async #send(batch: readonly Outgoing[], place: Forwarded): Promise<number | undefined> {
+    const { hub, seals } = this.#options;
+    const begun = Date.now();
+    const signed = batch.map((one): Outgoing => {
+      const at = one.headers?.[AT] ?? "";
+      const headers = { [AT]: at, ...seals.headers("event", one.subject, one.payload, at, place.stamp + 1) };
+      return { ...one, headers };
+    });
+    const [first, ...rest] = signed as Outgoing[] as [Outgoing, ...Outgoing[]];
+    const fenced = { ...first, headers: { ...first.headers, ...expecting(place.seq) } };
     const { result, seq } =
       rest.length === 0 ? await publish(hub, fenced) : await publishTogether(hub, [fenced, ...rest]);
-    return result === "stored" ? seq : undefined;
+    return result === "stored" && Date.now() - begun < SLOW_MS ? seq : undefined;
   }
 
   /** Behind the last event that is there. If our journal does not have it, it is another one: all of it is new but what is there by its id. */
@@ -123,17 +134,26 @@ export class Forwarder {
     const { hub, names, log } = this.#options;
     const { stream } = names.events;
     const last = await hub.ask(({ streams }) => streams.getMessage(stream, { last_by_subj: this.#subject }));
-    if (last === null) return { seq: 0, after: await this.#sentBefore(), skip: NOTHING };
+    if (last === null) return { seq: 0, after: await this.#sentBefore(), stamp: 0, skip: NOTHING };
+    if (!counts(this.#sealOf(last))) return { seq: last.seq, after: undefined, ...(await this.#ours()) };
     const after = last.header.get(AT) || undefined;
+    const stamp = stampOf(last.header);
     const id = idOf(last.string());
     if (after === undefined || (await log.holds(after))) {
       for await (const item of log.read({ after })) {
         if (!("event" in item)) continue;
         if (item.event.id !== id) break;
-        return { seq: last.seq, after, skip: new Set([id]) };
+        return { seq: last.seq, after, stamp, skip: new Set([id]) };
       }
     }
-    return { seq: last.seq, after: undefined, skip: await this.#idsThere() };
+    return { seq: last.seq, after: undefined, ...(await this.#ours()) };
+  }
+
+  /** Somebody else may have had it stored under our name. */
+  #sealOf({ subject, data, header, time }: StoredMsg): Seal {
+    const { seals, host } = this.#options;
+    const sealed = { subject, payload: data, headers: header, more: header.get(AT), host, storedMs: time.getTime() };
+    return seals.judge("event", sealed);
   }
 
   /** How far we came: which stream it was, and where in our journal. Undefined before the first round. */
@@ -155,9 +175,10 @@ export class Forwarder {
     return String(Date.parse(String(created)));
   }
 
-  async #idsThere(): Promise<Set<string>> {
+  async #ours(): Promise<Pick<Forwarded, "skip" | "stamp">> {
     const { hub, names } = this.#options;
     const ids = new Set<string>();
+    let stamp = 0;
     for (let seq = 1; ; ) {
       let count = 0;
       const found = await hub.manager.direct.getBatch(names.events.stream, {
@@ -167,14 +188,17 @@ export class Forwarder {
       } as Parameters<typeof hub.manager.direct.getBatch>[1]);
       try {
         for await (const message of found) {
-          ids.add(idOf(message.string()));
           seq = message.seq + 1;
           count++;
+          const seal = this.#sealOf(message);
+          if (!counts(seal) && seal !== "unsigned") continue; // What we sent before we signed is ours.
+          ids.add(idOf(message.string()));
+          stamp = Math.max(stamp, stampOf(message.header));
         }
       } catch (error) {
         if (!isNotFound(error)) throw error; // Otherwise there are no more.
       }
-      if (count === 0) return ids;
+      if (count === 0) return { skip: ids, stamp };
     }
   }
 }

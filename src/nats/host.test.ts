@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type HostRecord, parseLabels, place } from "./host.ts";
+import { type HostRecord, isHostFact, parseLabels, place } from "./host.ts";
 import { isLoopback } from "./hub.ts";
 import { fleetNames } from "./names.ts";
 
@@ -7,7 +7,7 @@ function host(name: string, more: Partial<HostRecord> = {}): HostRecord {
   return {
     ...{ v: 1, host: name, identity: name, since: "", at: "", version: "", labels: {}, cpus: 4, load: 1 },
     ...{ memory_bytes: 100, memory_free_bytes: 90, disk_free_bytes: 1, running: 0, max_running: 8, full: false },
-    ...{ reachable: true, draining: false },
+    ...{ reachable: true, draining: false, signature: "signed" as const },
     ...more,
   };
 }
@@ -40,6 +40,17 @@ describe("placing an agent", () => {
     expect(place(hosts, { host: "d" }).host).toBe("d");
     expect(() => place([], {})).toThrow("there is none");
   });
+});
+
+it("a host that only looks like one is none, and one that does not sign gets no agent unless it is named", () => {
+  expect(isHostFact(host("a"))).toBe(true);
+  for (const bad of [{ load: "x" }, { labels: null }, { labels: { a: 1 } }, { host: "a/b" }, { v: 2 }, { at: 1 }])
+    expect([bad, isHostFact({ ...host("a"), ...bad })]).toEqual([bad, false]);
+  for (const bad of [null, undefined, 1, "x", []]) expect(isHostFact(bad)).toBe(false);
+  const old = host("b", { signature: "missing" });
+  expect(() => place([old], {})).toThrow("b: what it tells is not signed");
+  expect(place([old], { host: "b" }).host).toBe("b");
+  expect(place([host("c", { signature: "none" })], {}).host).toBe("c");
 });
 
 it("keys of registers become subjects and come back", () => {

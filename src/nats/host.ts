@@ -1,6 +1,7 @@
 /** What a host tells the fleet of itself, and who of several fits best. */
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
+import { isFields } from "../core/json.ts";
 
 export type Labels = Record<string, string>;
 
@@ -28,12 +29,33 @@ export interface HostFact {
   sent?: string;
 }
 
+const TEXTS = ["identity", "since", "at", "version"] as const;
+const FIGURES = [
+  ...(["cpus", "load", "memory_bytes", "memory_free_bytes"] as const),
+  ...(["disk_free_bytes", "running", "max_running"] as const),
+];
+
+/** Whether it can be shown: whoever may write it may write anything. */
+export function isHostFact(value: unknown): value is HostFact {
+  return (
+    isFields(value) &&
+    value["v"] === 1 &&
+    /^[a-z0-9][a-z0-9_-]{0,63}$/.test(String(value["host"])) &&
+    TEXTS.every((field) => typeof value[field] === "string") &&
+    FIGURES.every((field) => Number.isFinite(value[field])) &&
+    isFields(value["labels"]) &&
+    Object.values(value["labels"]).every((label) => typeof label === "string")
+  );
+}
+
 /** `hosts --json`. */
 export interface HostRecord extends HostFact {
   /** It answered just now. */
   reachable: boolean;
   /** A person said that it gets no new agents. */
   draining: boolean;
+  /** Whether it signed what it tells of itself. `missing`: it runs midwatch 0.1, or no roster names it. `none`: nobody here has a key. */
+  signature: "signed" | "missing" | "none";
 }
 
 export interface Wish {
@@ -74,6 +96,8 @@ function whyNot(host: HostRecord, { host: name, on = [] }: Wish): string | undef
   if (name !== undefined && host.host !== name) return "another was named";
   if (!host.reachable) return "unreachable";
   if (host.draining) return "draining";
+  // Anybody could have written what it tells; somebody who names the host means it.
+  if (host.signature === "missing" && name === undefined) return "what it tells is not signed";
   if (host.full) return "its disk is full";
   const wanted = Object.entries(parseLabels(on.join(",")));
   const missing = wanted.find(

@@ -10,6 +10,7 @@ import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection } from "@nats-io/t
 import { MidwatchError } from "../core/errors.ts";
 import { type NatsClient, natsClient } from "./client.ts";
 import { away, refusal } from "./fault.ts";
+import { type Signer, signerOf } from "./signed/keys.ts";
 
 const REQUEST_MS = 5000;
 /** A question to the manager is made again after this, for this long. */
@@ -49,6 +50,8 @@ export class Hub {
   readonly manager: JetStreamManager;
   readonly client: NatsClient;
   readonly replicas: number;
+  /** Signs with the key by which the hub knows us; undefined without one. */
+  readonly signer: Signer | undefined;
   /** Whether all that the client does with headers is to have them encoded: then bytes will do (headers.ts). */
   readonly encodesHeaders: boolean;
   readonly #settings: HubSettings;
@@ -67,6 +70,7 @@ export class Hub {
     this.connection = connection;
     this.manager = manager;
     this.#settings = settings;
+    this.signer = signerIn(client, settings);
     this.encodesHeaders = typeof (client.transport.headers() as { encode?: unknown }).encode === "function";
     this.replicas = connection.info?.cluster === undefined ? 1 : REPLICAS;
     void this.#look();
@@ -111,10 +115,20 @@ export class Hub {
     }
   }
 
-  /** Whoever can reach it may ask our hosts for anything: it asks nobody for a key, and more than this machine can reach it. */
-  get isOpenToAll(): boolean {
+  /** It asks nobody for a key. */
+  get isOpen(): boolean {
     const { auth_required, tls_verify } = this.connection.info ?? {};
-    return auth_required !== true && tls_verify !== true && !this.#settings.servers.every(isLoopback);
+    return auth_required !== true && tls_verify !== true;
+  }
+
+  /** Whoever can reach it may ask our hosts for anything, and more than this machine can reach it. */
+  get isOpenToAll(): boolean {
+    return this.isOpen && !this.#settings.servers.every(isLoopback);
+  }
+
+  /** Neither it nor we have a key, and only this machine reaches it: there is nothing to sign with. */
+  get isKeyless(): boolean {
+    return this.isOpen && !this.isOpenToAll && this.signer === undefined;
   }
 
   headers(fields: Readonly<Record<string, string>> = {}): MsgHdrs {
@@ -250,10 +264,8 @@ function optionsOf(
     maxPingOut: 2,
   };
   if (creds !== undefined) options.authenticator = transport.credsAuthenticator(read("nats_creds", creds));
-  if (nkey !== undefined) {
-    const seed = Buffer.from(read("nats_nkey", nkey)).toString("utf8").trim();
-    options.authenticator = transport.nkeyAuthenticator(new TextEncoder().encode(seed));
-  }
+  if (nkey !== undefined)
+    options.authenticator = transport.nkeyAuthenticator(new TextEncoder().encode(seedIn("nats_nkey", nkey)));
   const { ca, cert, key } = tls ?? {};
   // Once TLS is asked for, a server without it is refused: nobody on the way can talk us out of it.
   if (ca !== undefined || cert !== undefined || servers.some((server) => server.startsWith("tls:")))
@@ -263,6 +275,18 @@ function optionsOf(
       ...(key === undefined ? {} : { keyFile: key }),
     };
   return options;
+}
+
+function signerIn({ transport }: NatsClient, { nkey, creds }: HubSettings): Signer | undefined {
+  const seed = nkey !== undefined ? seedIn("nats_nkey", nkey) : creds !== undefined ? seedIn("nats_creds", creds) : "";
+  if (seed === "") return undefined;
+  return signerOf(seed, transport.nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey());
+}
+
+/** By itself in the file, or among the credentials that `nsc` writes. */
+function seedIn(what: string, path: string): string {
+  const text = Buffer.from(read(what, path)).toString("utf8").trim();
+  return /^SU[A-Z2-7]{56}$/m.exec(text)?.[0] ?? text;
 }
 
 function read(what: string, path: string): Uint8Array {

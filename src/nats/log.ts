@@ -7,7 +7,7 @@
  * A subscription only wakes them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { StreamInfo } from "@nats-io/jetstream";
+import type { StoredMsg, StreamInfo } from "@nats-io/jetstream";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import type { BadLine, Cursor, EngineHealth, EventLog, ReadOptions, Stored } from "../journal/engine.ts";
@@ -16,7 +16,8 @@ import { ELECTION, LEADER } from "../journal/term.ts";
 import { away, isNotFound } from "./fault.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
-import { expecting, type Outgoing, type Published, publish, publishTogether } from "./publish.ts";
+import { AT, expecting, type Outgoing, type Published, publish, publishTogether } from "./publish.ts";
+import { counts, type Seals, stampOf } from "./signed/seals.ts";
 import { ensureStream } from "./stream.ts";
 import { Wake } from "./wake.ts";
 
@@ -31,6 +32,8 @@ const WINDOW_NS = 600e9;
 /** A copy that was not heard of for this long is behind; one that is just being made is not. */
 const LATE_NS = 5e9;
 const NEVER = new AbortController().signal;
+const COPY = "it is a copy of an old one";
+const OTHER = "it says that it comes from another host";
 
 /** The election in whose term something is written. */
 interface Fence {
@@ -48,19 +51,21 @@ export class NatsLog implements EventLog {
   readonly #hub: Hub;
   readonly #names: Names["events"];
   readonly #origin: string;
+  readonly #seals: Seals;
   /** Where the elections lie in whose terms we write. */
   readonly #elections = new Map<string, number>();
 
-  private constructor(hub: Hub, names: Names["events"], origin: string) {
+  private constructor(hub: Hub, names: Names["events"], origin: string, seals: Seals) {
+    this.#seals = seals;
     this.#hub = hub;
     this.#names = names;
     this.#origin = origin;
   }
 
-  static async open(hub: Hub, names: Names, origin: string): Promise<NatsLog> {
+  static async open(hub: Hub, names: Names, origin: string, seals: Seals): Promise<NatsLog> {
     const { stream: name, subjects } = names.events;
     const { RetentionPolicy, StorageType } = hub.client.jetstream;
-    await ensureStream(hub, {
+    const info = await ensureStream(hub, {
       name,
       subjects,
       retention: RetentionPolicy.Limits,
@@ -71,7 +76,8 @@ export class NatsLog implements EventLog {
       deny_delete: true,
       deny_purge: true,
     });
-    return new NatsLog(hub, names.events, origin);
+    seals.followClock(Date.parse(String((info as { ts?: unknown }).ts)));
+    return new NatsLog(hub, names.events, origin, seals);
   }
 
   async append(events: readonly JournalEvent[]): Promise<void> {
@@ -84,16 +90,20 @@ export class NatsLog implements EventLog {
 
   async #store(events: readonly JournalEvent[], fence: Fence | undefined): Promise<void> {
     const subject = this.#names.of(this.#origin);
-    const headers = fence === undefined ? {} : expecting(fence.seq, fence.subject);
-    const messages: Outgoing[] = events.map((event) => ({ subject, payload: JSON.stringify(event), id: event.id }));
+    const fenced = fence === undefined ? {} : expecting(fence.seq, fence.subject);
+    const messages: Outgoing[] = events.map((event) => {
+      const payload = JSON.stringify(event);
+      return { subject, payload, id: event.id, headers: this.#seals.headers("event", subject, payload) };
+    });
     const [first, ...rest] = messages as [Outgoing];
-    const whole = [{ ...first, headers }, ...rest];
+    const withFence = (message: Outgoing): Outgoing => ({ ...message, headers: { ...message.headers, ...fenced } });
+    const whole = [withFence(first), ...rest];
     const result = await this.#fenced(fence, () =>
       rest.length === 0 ? publish(this.#hub, whole[0] as Outgoing) : publishTogether(this.#hub, whole),
     );
     // Of a batch nothing was stored: one after the other, what is there already is passed over.
     if (result === "duplicate" && rest.length > 0)
-      for (const message of messages) await this.#fenced(fence, () => publish(this.#hub, { ...message, headers }));
+      for (const message of messages) await this.#fenced(fence, () => publish(this.#hub, withFence(message)));
   }
 
   /** A cluster may refuse because it is just storing another of the same leader: only another election ends a term. */
@@ -110,11 +120,12 @@ export class NatsLog implements EventLog {
   async #elect(event: JournalEvent, term: number): Promise<void> {
     const subject = this.#names.leader(roleOf(event));
     const before = await this.#lastElection(subject);
-    let seq = before?.event.id === event.id ? before.seq : 0;
+    let seq = before?.event?.id === event.id ? before.seq : 0;
     if (seq === 0) {
-      if (before !== undefined && (before.event.term ?? 0) >= term) throw deposed();
-      const headers = expecting(before?.seq ?? 0);
-      const stored = await publish(this.#hub, { subject, payload: JSON.stringify(event), headers });
+      if ((before?.event?.term ?? 0) >= term) throw deposed();
+      const payload = JSON.stringify(event);
+      const headers = { ...expecting(before?.seq ?? 0), ...this.#seals.headers("event", subject, payload) };
+      const stored = await publish(this.#hub, { subject, payload, headers });
       if (stored.result === "conflict") throw deposed();
       seq = stored.seq;
     }
@@ -127,23 +138,55 @@ export class NatsLog implements EventLog {
     let seq = this.#elections.get(key);
     if (seq === undefined) {
       const last = await this.#lastElection(subject);
-      if (last?.event.term !== term) throw deposed();
+      if (last?.event?.term !== term) throw deposed();
       seq = last.seq;
       this.#elections.set(key, seq);
     }
     return { seq, subject };
   }
 
-  async #lastElection(subject: string): Promise<{ event: JournalEvent; seq: number } | undefined> {
+  /** Without its event when it is none, or when nobody signed it who may: it elects nobody, but the next lies behind it. */
+  async #lastElection(subject: string): Promise<{ event: JournalEvent | undefined; seq: number } | undefined> {
     const { stream } = this.#names;
     const found = await this.#hub.ask(({ streams }) => streams.getMessage(stream, { last_by_subj: subject }));
     if (found === null) return undefined;
-    const { event } = readEvent(found.data, found.seq);
-    return event && { event, seq: found.seq };
+    const item = this.#itemOf(found, "", new Map());
+    return { event: "event" in item ? item.event : undefined, seq: found.seq };
+  }
+
+  /** `stamps`: when the last of each host was signed that this reader has seen; in the order of its journal they only grow. */
+  #itemOf(message: StoredMsg, next: Cursor, stamps: Map<string, number>): Stored | BadLine {
+    const { seq, data, subject, header } = message;
+    const { event, reason } = readEvent(data, seq);
+    const bad = (why: string): BadLine => ({
+      bad: { line: null, seq, reason: why, length: data.length, bytes: data },
+      next,
+    });
+    if (event === undefined) return bad(reason);
+    if (this.#seals.isOpen) return { event, seq, next };
+    const host = this.#names.host(subject);
+    const isForwarded = header?.has(AT) ?? false;
+    const at = header?.get(AT) ?? "";
+    const storedMs = message.time.getTime();
+    const seal = this.#seals.judge("event", { subject, payload: data, headers: header, more: at, host, storedMs });
+    if (seal === "wrong" || seal === "old") return bad(seal === "old" ? COPY : "its signature is wrong");
+    if (host !== undefined && event.origin !== undefined && event.origin !== host)
+      return bad(this.#doubted(subject, OTHER));
+    if (seal === "unsigned") return { event: withoutTerm(event), seq, next, signed: false };
+    const stamp = stampOf(header);
+    if (isForwarded && stamp <= (stamps.get(subject) ?? 0)) return bad(this.#doubted(subject, COPY));
+    if (isForwarded) stamps.set(subject, stamp);
+    return { event, seq, next, signed: counts(seal) };
+  }
+
+  #doubted(subject: string, why: string): string {
+    this.#seals.doubt(subject, why);
+    return why;
   }
 
   async *read({ after, follow = false, signal = NEVER }: ReadOptions = {}): AsyncGenerator<Stored | BadLine> {
     using wake = follow ? new Wake(this.#hub.connection, this.#names.subjects, signal) : undefined;
+    const stamps = new Map<string, number>();
     let place = after === undefined ? undefined : parse(after);
     if (after !== undefined && place === undefined)
       throw new MidwatchError("USAGE", `${quote(after)} is not a cursor of this journal.`, {
@@ -154,9 +197,9 @@ export class NatsLog implements EventLog {
       if (place?.mark !== mark || place.seq > last) place = { mark, seq: 0 };
       place.seq = Math.max(place.seq, first - 1);
       while (place.seq < last && !signal.aborted) {
-        for (const { seq, data } of await this.#batch(place.seq + 1, last, signal)) {
-          place.seq = seq;
-          yield itemOf(data, seq, format(place));
+        for (const message of await this.#batch(place.seq + 1, last, signal)) {
+          place.seq = message.seq;
+          yield this.#itemOf(message, format(place), stamps);
           if (signal.aborted) return;
         }
       }
@@ -167,17 +210,17 @@ export class NatsLog implements EventLog {
   }
 
   /** At least one, from `seq` on. */
-  async #batch(seq: number, last: number, signal: AbortSignal): Promise<{ seq: number; data: Uint8Array }[]> {
+  async #batch(seq: number, last: number, signal: AbortSignal): Promise<StoredMsg[]> {
     const until = performance.now() + LAG_MS;
     for (;;) {
-      const found: { seq: number; data: Uint8Array }[] = [];
+      const found: StoredMsg[] = [];
       try {
         const answers = await this.#hub.manager.direct.getBatch(this.#names.stream, {
           seq,
           batch: Math.min(BATCH, last - seq + 1),
           max_bytes: READ_BYTES,
         });
-        for await (const { seq: at, data } of answers) found.push({ seq: at, data });
+        for await (const message of answers) found.push(message);
       } catch (error) {
         if (!isNotFound(error) && performance.now() > until) throw away(error, "The hub does not give what it holds");
       }
@@ -229,6 +272,11 @@ export class NatsLog implements EventLog {
   }
 }
 
+/** What nobody signed elects nobody, and is no leader's. */
+function withoutTerm({ term: _, ...event }: JournalEvent): JournalEvent {
+  return event;
+}
+
 function roleOf(event: JournalEvent): string {
   return typeof event["role"] === "string" ? event["role"] : LEADER;
 }
@@ -255,12 +303,6 @@ function* parts(events: readonly JournalEvent[]): Generator<JournalEvent[]> {
     bytes += size;
   }
   if (part.length > 0) yield part;
-}
-
-function itemOf(data: Uint8Array, seq: number, next: Cursor): Stored | BadLine {
-  const { event, reason } = readEvent(data, seq);
-  if (event !== undefined) return { event, seq, next };
-  return { bad: { line: null, seq, reason, length: data.length, bytes: data }, next };
 }
 
 function markOf({ created }: StreamInfo): string {

@@ -12,8 +12,21 @@ import { quote } from "../core/ids.ts";
 const NAME = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
 export interface Names {
-  events: { stream: string; subjects: string[]; of(origin: string): string; leader(role: string): string };
-  registers: { stream: string; subject(key: string): string; key(subject: string): string };
+  events: {
+    stream: string;
+    subjects: string[];
+    of(origin: string): string;
+    leader(role: string): string;
+    /** Whose events these are; undefined for elections. */
+    host(subject: string): string | undefined;
+  };
+  registers: {
+    stream: string;
+    subject(key: string): string;
+    key(subject: string): string;
+    /** The host that writes it; undefined for those of people. */
+    host(key: string): string | undefined;
+  };
   /** The store of a host's finished logs: one for each, so that it has rights on its own alone. */
   objects(host: string): string;
   ask(host: string, kind: "look" | "do"): string;
@@ -33,11 +46,13 @@ export function fleetNames(fleet: string): Names {
       subjects: [`${base}.ev.>`, `${base}.lead.>`],
       of: (origin) => `${base}.ev.${token(origin)}`,
       leader: (role) => `${base}.lead.${token(role)}`,
+      host: (subject) => (subject.startsWith(`${base}.ev.`) ? subject.slice(`${base}.ev.`.length) : undefined),
     },
     registers: {
       stream: `KV_${bucket}`,
       subject: (key) => keys + escapeKey(key),
       key: (subject) => unescapeKey(subject.slice(keys.length)),
+      host: (key) => /^(?:hosts|agents|asks)\/([^/]+)/.exec(key)?.[1],
     },
     objects: (host) => `midwatch-logs-${fleet}-${token(host)}`,
     ask: (host, kind) => `${base}.ask.${token(host)}.${kind}`,

@@ -27,6 +27,8 @@ interface Answer {
   error?: { code: number; err_code: number; description: string };
 }
 
+/** Header of what a host forwards: the cursor before the event, in the journal of its host. */
+export const AT = "Midwatch-At";
 const UNHEARD_MS = 5000;
 const AGAIN_MS = 100;
 /** The second: a cluster is just storing another one for the same subject, and does not wait how that ends. */

@@ -13,7 +13,9 @@ export async function fleetOf(context: Context): Promise<FleetLink> {
       hint: "Send a message to a person, or to an agent of your task: `midwatch send`.",
     });
   const config = workspace?.config ?? loadConfig({ env: context.env });
-  const link = await openFleet(config, workspace === undefined ? context.cwd : dirname(workspace.root), workspace);
+  const folder = workspace === undefined ? context.cwd : dirname(workspace.root);
+  const notice = (text: string): void => context.notice(text);
+  const link = await openFleet(config, folder, { workspace, env: context.env as NodeJS.ProcessEnv, notice });
   const { nats_keep: ageMs, nats_keep_bytes: bytes } = config;
   const usual = loadConfig();
   const isUsual = ageMs === usual.nats_keep && bytes === usual.nats_keep_bytes;

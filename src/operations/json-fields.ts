@@ -119,7 +119,12 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     ...PEERS,
   } satisfies Fields<Answer<"mail", "finding">>,
   event: EVENT,
-  events: { seq: "place in the journal", cursor: "the place behind it, for --after", ...EVENT },
+  events: {
+    seq: "place in the journal",
+    cursor: "the place behind it, for --after",
+    ...EVENT,
+    signed: "with --all-hosts: whether its host signed it (missing where nobody has a key)",
+  },
   snapshot: {
     interactions: "",
     recent: "in communication.md",
@@ -249,12 +254,17 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     sent: "how far its journal is at the hub (may be missing)",
     reachable: "it answered just now",
     draining: "it gets no new agents",
+    signature:
+      "`signed`: what it tells of itself is its own; `missing`: not signed (0.1, or no roster names it); `none`: nobody here has a key",
   } satisfies Fields<HostRecord>,
   drain: { host: "", draining: "" },
   "nats init": {
     config: "path of the server's configuration",
     people: "path of their key",
+    people_key: "its public key: `nats_people` of each host",
     hosts: "`{host, nkey}`: its key",
+    roster: "path of the roster",
+    serial: "number of the roster",
   },
   metrics: { text: "for Prometheus" },
   trust: {

@@ -46,7 +46,7 @@ export function listTable(records: readonly (ListRecord | FleetRecord)[], option
   if (records.length === 0)
     return "No agents to list. Start one: midwatch run -- COMMAND; older ones: midwatch ls --all";
   const rows = records.map((record) => [
-    "host" in record ? `${record.host}/${record.agent}` : record.agent,
+    "host" in record ? `${record.host}/${record.agent}${record.signed === false ? " (unsigned)" : ""}` : record.agent,
     state(record, options),
     record.attention ? paint(KIND_WORDS[record.attention.kind], "red", options) : "-",
     record.verdict ?? "-",

@@ -130,6 +130,12 @@ export async function examine(
     if (problems.length > 0) return ["warning", problems.join(" ")];
     return ["ok", routes === 0 ? "no routes (docs/alerts.md); the bell where `up` has a terminal" : `${routes} routes`];
   });
+  if (workspace.config.nats_servers !== "" && workspace.isPersons())
+    await add("fleet", async () => {
+      const { examineFleet } = await import("./doctor-fleet.ts");
+      const { settings, rosters } = workspace.up.fleetSettings();
+      return await examineFleet(workspace.config, settings, rosters.kept());
+    });
   await add("registry", () => {
     const made = rebuild ? workspace.rebuild() : undefined;
     const problems = workspace.checkRegistry();

@@ -10,13 +10,16 @@ import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { maskText } from "../core/mask.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
-import { answer, forgetClaims, type Question } from "../nats/ask.ts";
+import { forgetClaims } from "../nats/ask.ts";
 import { Forwarder } from "../nats/forward.ts";
 import { type HostFact, parseLabels } from "../nats/host.ts";
 import type { HubSettings } from "../nats/hub.ts";
-import { type AgentsFact, FleetLink, PING } from "../nats/link.ts";
+import { type AgentsFact, FleetLink } from "../nats/link.ts";
+import { isPublicKey } from "../nats/signed/keys.ts";
 import { list } from "../run/list.ts";
+import { audit } from "../workspace/audit.ts";
 import type { Context } from "../workspace/context.ts";
+import { rosterFiles } from "./roster-files.ts";
 import { LogShipper } from "./ship-logs.ts";
 import { maskOutgoing } from "./sync.ts";
 
@@ -25,13 +28,13 @@ export interface JoinCall {
   signal: AbortSignal;
 }
 
-const REST_MS = 2000;
+export const REST_MS = 2000;
 const REST_MOST_MS = 30_000;
 const FORGET_MS = 600_000;
 const SHIP_MS = 5000;
 
 /** Neither a password in an address nor a key in the configuration: both would be told. */
-export function hubSettings(config: Config, folder: string, name: string): HubSettings {
+export function hubSettings(config: Config, folder: string, name: string): HubSettings & { people: string[] } {
   const file = (path: string): string | undefined => (path === "" ? undefined : resolve(folder, path));
   const list = (text: string): string[] =>
     text
@@ -47,8 +50,15 @@ export function hubSettings(config: Config, folder: string, name: string): HubSe
     throw new MidwatchError("BAD_CONFIG", "nats_servers holds a name or password.", {
       hint: "Put an nkey or credentials into a file and name it by nats_nkey or nats_creds.",
     });
+  const people = list(config.nats_people);
+  const bad = people.find((key) => !isPublicKey(key));
+  if (bad !== undefined)
+    throw new MidwatchError("BAD_CONFIG", `nats_people: ${JSON.stringify(bad)} is not a public key.`, {
+      hint: "It is a U and 55 letters and digits; `midwatch nats init` prints it. A seed (SU...) belongs into a file.",
+    });
   return {
     servers,
+    people,
     name: `midwatch ${name}`,
     inbox: `_INBOX_${name}`,
     creds: file(config.nats_creds),
@@ -74,19 +84,32 @@ export function hostName({ config, layout }: Pick<Context, "config" | "layout">)
   return `${name || "host"}-${identityOf(layout.root).slice(0, 4)}`;
 }
 
-function identityOf(root: string): string {
+export function identityOf(root: string): string {
   return createHash("sha256").update(`${hostname()}\0${root}`).digest("hex").slice(0, 16);
 }
 
 /** As a host: whoever may ask it may run commands here. */
-async function openLink(context: Context, host: string): Promise<FleetLink> {
-  const { config, layout } = context;
-  const link = await FleetLink.open(hubSettings(config, resolve(layout.root, ".."), host), config.nats_fleet, host);
+export async function openLink(context: Context, host: string, doubt?: (why: string) => void): Promise<FleetLink> {
+  const { config, layout, trust } = context;
+  const folder = resolve(layout.root, "..");
+  const link = await FleetLink.open(hubSettings(config, folder, host), config.nats_fleet, host, {
+    rosters: rosterFiles(config, folder, trust.state),
+    doubt,
+  });
   if (!link.hub.isOpenToAll) return link;
   await link.close();
   throw new MidwatchError("BAD_HUB", "The hub asks nobody for a key: anybody who reaches it could run commands here.", {
     hint: "`midwatch nats init HOST...` writes a configuration with a key for each host.",
   });
+}
+
+const NO_PEOPLE =
+  "nats_people is not set, so nobody's questions are answered: set it to the key that `midwatch nats init` prints (docs/scale.md).";
+
+/** What somebody else wrote or asked in a name that is not theirs: for who looks at `up`, and as an event for who looks later. */
+export function warn(context: Context, call: JoinCall, why: string): void {
+  call.tell(maskText(`fleet: ${why}`));
+  audit(context, [{ type: "error", content: `fleet ${context.config.nats_fleet}: ${why}` }]);
 }
 
 /** For the loop of `up`: each call forwards what is new and, when it is time, tells how we are. Errors stay here; they are told once. */
@@ -99,8 +122,9 @@ export function joinRounds(context: Context, call: JoinCall): { round(): Promise
     if (config.nats_servers === "" || performance.now() < restUntil) return;
     try {
       if (host === undefined) {
-        host = await Host.open(context);
+        host = await Host.open(context, (why) => warn(context, call, why));
         tell(`this is ${host.name} of ${config.nats_fleet}`);
+        if (host.link.seals.isOpen && !host.link.hub.isKeyless) tell(NO_PEOPLE);
         for (const text of (await host.link.hub.durability()).problems) tell(text);
       }
       await host.round();
@@ -141,6 +165,7 @@ class Host {
     this.#forwarder = new Forwarder({
       hub: link.hub,
       names: link.names,
+      seals: link.seals,
       host: name,
       log: own,
       before: async () => (await link.registers.get<HostFact>(`hosts/${name}`))?.value.sent,
@@ -148,9 +173,9 @@ class Host {
     });
   }
 
-  static async open(context: Context): Promise<Host> {
+  static async open(context: Context, doubt: (why: string) => void): Promise<Host> {
     const name = hostName(context);
-    const link = await openLink(context, name);
+    const link = await openLink(context, name, doubt);
     try {
       await assertOurs(context, name, link);
       return new Host(context, name, link);
@@ -218,49 +243,12 @@ class Host {
 }
 
 /** Two workspaces under one name would hide each other's agents. */
-async function assertOurs({ layout }: Context, name: string, link: FleetLink): Promise<void> {
+export async function assertOurs({ layout }: Context, name: string, link: FleetLink): Promise<void> {
   const known = (await link.registers.get<HostFact>(`hosts/${name}`))?.value.identity;
   if (known === undefined || known === identityOf(layout.root)) return;
   const there = await link.identity(name);
   if (there === undefined || there === identityOf(layout.root)) return;
   throw new MidwatchError("BAD_HUB", `Another workspace is ${name} in this fleet.`, {
     hint: "Set nats_host to a name of its own.",
-  });
-}
-
-/** Answers what other hosts ask of this one, until the signal. The hub may be away when it begins, and later. */
-export async function answerFleet(
-  context: Context,
-  call: JoinCall,
-  handle: (question: Question) => Promise<unknown>,
-): Promise<void> {
-  const { signal } = call;
-  const name = hostName(context);
-  const identity = identityOf(context.layout.root);
-  const over = ended(signal);
-  while (!signal.aborted) {
-    try {
-      const link = await openLink(context, name);
-      try {
-        await assertOurs(context, name, link);
-        const begun = answer(link, name, async (question) =>
-          question.operation === PING ? { identity } : await handle(question),
-        );
-        await Promise.race([begun, over]);
-        await over;
-      } finally {
-        await link.close();
-      }
-    } catch {
-      // The rounds tell what is wrong with the hub.
-      await Promise.race([over, new Promise((done) => setTimeout(done, REST_MS).unref())]);
-    }
-  }
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    signal.addEventListener("abort", () => done(), { once: true });
   });
 }

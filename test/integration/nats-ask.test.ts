@@ -25,20 +25,22 @@ describe.skipIf(!hasNats("current"))("a question to another host", { timeout: pa
   /** A host that counts what it did. */
   async function hostOn(line: Line, host: string, takes = 0): Promise<{ done: Question[] }> {
     const done: Question[] = [];
-    await answer(line, host, async (question) => {
+    const handle = async (question: Question): Promise<unknown> => {
       await sleep(takes);
       done.push(question);
       if (question.operation === "fail") throw new Error("a fault of its own");
       return { did: done.length };
-    });
+    };
+    await answer(line, host, { handle });
     return { done };
   }
 
   it("is answered, with what went wrong there too; nobody there is told at once", async () => {
     const [here, there] = [await link(), await link()];
     await hostOn(there, "a");
-    expect(await ask(here, "a", { operation: "show", input: {}, changes: false })).toEqual({ did: 1 });
-    expect(await ask(here, "a", STOP)).toEqual({ did: 2 });
+    const look = { operation: "show", input: {}, changes: false };
+    expect(await ask(here, "a", look)).toEqual({ answer: { did: 1 }, signed: false });
+    expect(await ask(here, "a", STOP)).toEqual({ answer: { did: 2 }, signed: false });
     await expect(ask(here, "a", { ...STOP, operation: "fail" })).rejects.toMatchObject({
       message: "a fault of its own",
     });

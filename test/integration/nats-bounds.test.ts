@@ -99,12 +99,12 @@ describe.skipIf(!hasNats("current"))("what the hub keeps", { timeout: patient(60
   it("a host of whose events the hub keeps none any more sends only what is new, and all of it to another stream", async () => {
     const { as } = await fleet();
     const people = await as("people");
-    const { hub, names } = await as("alpha");
+    const { hub, names, seals } = await as("alpha");
     const log = new EmbeddedEngine(layout(folder()));
     onTestFinished(() => log.close());
     let sent: string | undefined;
     const forwarder = (): Forwarder =>
-      new Forwarder({ hub, names, host: "alpha", log, before: async () => sent, mask: () => (event) => event });
+      new Forwarder({ hub, names, seals, host: "alpha", log, before: async () => sent, mask: () => (event) => event });
     const first = forwarder();
     await log.append([note("1"), note("2")]);
     expect(await first.round()).toBe(2);

@@ -6,6 +6,7 @@ import { NatsEngine } from "../../src/nats/engine.ts";
 import { Forwarder } from "../../src/nats/forward.ts";
 import { Hub } from "../../src/nats/hub.ts";
 import { fleetNames } from "../../src/nats/names.ts";
+import { Seals } from "../../src/nats/signed/seals.ts";
 import { folder } from "../support/folder.ts";
 import { hasNats } from "../support/nats/nats-program.ts";
 import { NatsServer } from "../support/nats/nats-server.ts";
@@ -31,7 +32,8 @@ describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => 
   async function forwarder(fleet: string, host: string, log: EmbeddedEngine): Promise<Forwarder> {
     const hub = await Hub.open({ servers: [server.url], name: "test" });
     onTestFinished(() => hub.close());
-    return new Forwarder({ hub, names: fleetNames(fleet), host, log, mask: () => (event) => event });
+    const seals = new Seals({ fleet, signer: undefined, people: [] });
+    return new Forwarder({ hub, names: fleetNames(fleet), seals, host, log, mask: () => (event) => event });
   }
 
   async function atHub(fleet: string): Promise<{ origin: unknown; content: string }[]> {

@@ -16,14 +16,23 @@ import { CLI, type Lab } from "../support/workspace.ts";
 const SOON = { timeout: patient(20_000), interval: 200 };
 
 /** What `midwatch nats init` wrote, with a server on it. */
-async function hub(...more: string[]): Promise<{ server: NatsServer; keys: string; port: number }> {
+async function hub(...more: string[]): Promise<{ server: NatsServer; keys: string; people: string }> {
   const cwd = folder();
   const port = await freePort();
-  const made = await midwatch(cwd, ["nats", "init", "alpha", "beta", "--listen", `127.0.0.1:${port}`, ...more]);
+  const made = await midwatch(cwd, [
+    "nats",
+    "init",
+    "alpha",
+    "beta",
+    "--json",
+    "--listen",
+    `127.0.0.1:${port}`,
+    ...more,
+  ]);
   expect(made, made.stderr).toMatchObject({ code: 0 });
   const server = await NatsServer.start({ file: join(cwd, "nats", "nats-server.conf"), port });
   onTestFinished(() => server[Symbol.asyncDispose]());
-  return { server, keys: join(cwd, "nats"), port };
+  return { server, keys: join(cwd, "nats"), people: JSON.parse(made.stdout).people_key };
 }
 
 function hasOpenssl(): boolean {
@@ -39,12 +48,13 @@ function upAs(at: Lab, name: string, env: NodeJS.ProcessEnv): ChildProcess {
 
 describe.skipIf(!hasNats("current"))("rights in a fleet", { timeout: patient(60_000) }, () => {
   it("R-003.16: a host with its key works; with it nothing can be done under another name", async () => {
-    const { server, keys } = await hub();
+    const { server, keys, people: peopleKey } = await hub();
     for (const name of ["people", "alpha", "beta"]) expect(statSync(join(keys, `${name}.nk`)).mode & 0o777).toBe(0o600);
     const env = (name: string) => ({
       ...process.env,
       MIDWATCH_NATS_SERVERS: server.url,
       MIDWATCH_NATS_NKEY: join(keys, `${name}.nk`),
+      ...(name === "people" ? {} : { MIDWATCH_NATS_PEOPLE: peopleKey }),
     });
     const authenticator = (name: string) => nkeyAuthenticator(readFileSync(join(keys, `${name}.nk`)).subarray(0, 58));
     const person = (...args: string[]) => midwatch(folder(), args, env("people"));

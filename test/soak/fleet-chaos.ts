@@ -49,7 +49,7 @@ export function fleetChaos(seconds: number, seed = 1, agentsEach = 10): Promise<
     const rights = readFileSync(keys.config, "utf8");
     const lan = Lan.open();
     await using hub = await NatsCluster.start({ lan, more: rights.slice(rights.indexOf("accounts {")) });
-    const judge = { name: "judge", fleet: FLEET, origin: "judge", nkey: keys.people };
+    const judge = { name: "judge", fleet: FLEET, origin: "judge", nkey: keys.people, people: [keys.people_key] };
     const engine = new NatsEngine({ servers: hub.urls, ...judge });
     const hosts: ChaosHost[] = [];
     const leaders: Candidate[] = [];
@@ -59,7 +59,9 @@ export function fleetChaos(seconds: number, seed = 1, agentsEach = 10): Promise<
       const isUp = (): Promise<boolean> => engine.tail(1).then(...yesOrNo);
       await until(isUp, PATIENCE_MS, "the hub is up");
       for (const { host, nkey } of keys.hosts)
-        hosts.push(await ChaosHost.start(host, { network: await hub.network(), nkey }, agentsEach));
+        hosts.push(
+          await ChaosHost.start(host, { network: await hub.network(), nkey, people: keys.people_key }, agentsEach),
+        );
       for (const host of hosts) leaders.push(new Candidate(host, keys.people, TTL_MS));
       await until(() => leaders.some(({ acked }) => acked.size > 0), PATIENCE_MS, "somebody leads");
       let bag: (typeof FAULTS)[number][] = [];

@@ -223,6 +223,13 @@ export const CONFIG_FIELDS = {
     guard: "trust",
   },
   nats_nkey: { kind: "text", default: "", about: "File with the seed of an nkey for the hub", guard: "trust" },
+  nats_people: {
+    kind: "text",
+    default: "",
+    about:
+      "Public keys of the people whose questions this host answers, by commas; `nats init` prints them. Where people sit, empty is their own key",
+    guard: "trust",
+  },
   nats_ca: {
     kind: "text",
     default: "",

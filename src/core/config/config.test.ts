@@ -60,6 +60,7 @@ describe("config", () => {
       nats_labels: "",
       nats_creds: "",
       nats_nkey: "",
+      nats_people: "",
       nats_ca: "",
       nats_cert: "",
       nats_key: "",

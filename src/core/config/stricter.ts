@@ -59,6 +59,7 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   nats_labels: "a person's",
   nats_creds: "a person's",
   nats_nkey: "a person's",
+  nats_people: "a person's",
   nats_ca: "a person's",
   nats_cert: "a person's",
   nats_key: "a person's",

@@ -11,7 +11,7 @@ import { makeFolders } from "../make-folders.ts";
 import { readJson, replace } from "../replace.ts";
 
 /** One folder for each kind of record. */
-type Kind = "workspaces" | "configs" | "later";
+type Kind = "workspaces" | "configs" | "later" | "fleets";
 
 export class StateFolder {
   readonly path: string;

@@ -3,6 +3,8 @@ import { fleetOf } from "../fleet-of.ts";
 import { type Operation, operation, z } from "../operation.ts";
 import { age, paint, table } from "../render.ts";
 
+const UP = { signed: "green", none: "green", missing: "yellow" } as const;
+
 export const hosts: Operation = operation({
   name: "hosts",
   summary: "List the hosts of the fleet, and whether they answer",
@@ -27,7 +29,7 @@ export const hosts: Operation = operation({
               host.reachable
                 ? host.draining
                   ? paint("draining", "yellow", options)
-                  : paint("up", "green", options)
+                  : paint(host.signature === "missing" ? "up, unsigned" : "up", UP[host.signature], options)
                 : paint(`unreachable, heard ${age(host.at)} ago`, "red", options),
               `${host.running} of ${host.max_running}`,
               `${host.load.toFixed(1)} of ${host.cpus}`,

@@ -7,13 +7,19 @@ export const natsInit: Operation = operation({
   name: "nats init",
   summary: "Write the configuration of a NATS server for a fleet, with a key for each host",
   details:
-    "A folder with nats-server.conf, people.nk and HOST.nk for each host. A host's key lets it write only under its own name; people may do everything in the fleet. Run again with more hosts it keeps the keys that are there. Hand each host its file and nothing else (docs/scale.md).",
+    "A folder with nats-server.conf, people.nk, HOST.nk for each host, and roster.json: whose key is whose, signed by people. A host's key lets it write only under its own name; people may do everything in the fleet. Run again it keeps the keys, hosts and settings that are there. Hand each host its own HOST.nk and the printed public key (nats_people), nothing else; then `nats-server --signal reload` on the hub and `midwatch hosts`, which brings the roster there (docs/scale.md).",
   positionals: ["hosts"],
   input: z.strictObject({
     hosts: z.array(z.string()).describe("Names of the hosts").meta({ value: "HOST" }).default([]),
     dir: z.string().describe("Where to").meta({ value: "DIR" }).default("nats"),
-    fleet: z.string().describe("The name of the fleet").default("fleet"),
-    listen: z.string().describe("The server's address").meta({ value: "ADDRESS" }).default("127.0.0.1:4222"),
+    rotate: z
+      .array(z.string())
+      .describe("Make a new key for this host, or for `people`; what the old one signed until now still counts")
+      .meta({ value: "NAME" })
+      .default([]),
+    revoke: z.array(z.string()).describe("Take this host out of the fleet").meta({ value: "HOST" }).default([]),
+    fleet: z.string().describe("The name of the fleet (fleet)").optional(),
+    listen: z.string().describe("The server's address (127.0.0.1:4222)").meta({ value: "ADDRESS" }).optional(),
     tls_cert: z
       .string()
       .describe("Certificate of the server; others cannot read along then")
@@ -27,8 +33,10 @@ export const natsInit: Operation = operation({
   examples: [
     "midwatch nats init alpha beta",
     "midwatch nats init --listen 0.0.0.0:4222 --tls-cert hub.pem --tls-key hub.key alpha",
+    "midwatch nats init --rotate alpha",
+    "midwatch nats init --revoke alpha --rotate people",
   ],
-  run: async (context, { hosts, dir, fleet, listen, tls_cert, tls_key, tls_ca }) => {
+  run: async (context, { hosts, dir, fleet, listen, tls_cert, tls_key, tls_ca, rotate, revoke }) => {
     if ((tls_cert === undefined) !== (tls_key === undefined))
       throw usage("--tls-cert and --tls-key go together.", "Name both files.");
     const at = (file: string): string => resolve(context.cwd, file);
@@ -36,9 +44,16 @@ export const natsInit: Operation = operation({
       tls_cert === undefined || tls_key === undefined
         ? undefined
         : { cert: at(tls_cert), key: at(tls_key), ca: tls_ca === undefined ? undefined : at(tls_ca) };
-    return await init({ folder: at(dir), fleet, hosts, listen, tls });
+    const given = { ...(fleet && { fleet }), ...(listen && { listen }), ...(tls && { tls }) };
+    return await init({ folder: at(dir), hosts, rotate, revoke, ...given });
   },
-  render: ({ config, people, hosts }) =>
-    table([["server", config], ["people", people], ...hosts.map(({ host, nkey }) => [host, nkey])]),
+  render: ({ config, people, people_key, hosts, roster }) =>
+    table([
+      ["server", config],
+      ["people", people],
+      ["nats_people", people_key],
+      ["roster", roster],
+      ...hosts.map(({ host, nkey }) => [host, nkey]),
+    ]),
   next: (made) => made && `nats-server -c ${made.config}`,
 });

@@ -7,7 +7,7 @@ import { paint } from "../render.ts";
 
 const LAST = 100;
 
-type Shown = JournalEvent & { seq: number; cursor: string };
+type Shown = JournalEvent & { seq: number; cursor: string; signed?: boolean };
 
 export const events: Operation = operation({
   name: "events",
@@ -49,8 +49,10 @@ export const events: Operation = operation({
       }),
     );
   },
-  render: ({ timestamp, interaction, actor, type, content }, options) =>
-    `${paint(timestamp, "dim", options)} #${interaction} ${clean(actor)} ${type}: ${clean(content)}`,
+  render: ({ timestamp, interaction, actor, type, content, signed }, options) =>
+    `${paint(timestamp, "dim", options)} #${interaction} ${clean(actor)} ${type}: ${clean(content)}${
+      signed === false ? paint(" (unsigned)", "yellow", options) : ""
+    }`,
 });
 
 async function* ofFleet(context: Context, options: Parameters<FleetLink["events"]>[0]): AsyncGenerator<Stored> {
@@ -59,7 +61,8 @@ async function* ofFleet(context: Context, options: Parameters<FleetLink["events"
 }
 
 async function* shown(items: AsyncIterable<Stored>): AsyncGenerator<Shown> {
-  for await (const { seq, next, event } of items) yield { seq, cursor: next, ...(maskValue(event) as JournalEvent) };
+  for await (const { seq, next, event, signed } of items)
+    yield { seq, cursor: next, ...(maskValue(event) as JournalEvent), ...(signed === undefined ? {} : { signed }) };
 }
 
 /** For a terminal: in one line, nothing that it obeys. */

@@ -14,6 +14,8 @@ export interface Hub {
   network: HostNetwork;
   /** File with the seed of the key. */
   nkey: string;
+  /** Public key of people. */
+  people: string;
 }
 
 export class ChaosHost {
@@ -21,13 +23,15 @@ export class ChaosHost {
   readonly name: string;
   readonly network: HostNetwork;
   readonly #nkey: string;
+  readonly #people: string;
   readonly #agents: string[] = [];
   readonly #over: string;
   readonly #writing = new AbortController();
   readonly #written: Promise<void>;
   up: ChildProcess;
 
-  private constructor(name: string, { network, nkey }: Hub) {
+  private constructor(name: string, { network, nkey, people }: Hub) {
+    this.#people = people;
     this.name = name;
     this.network = network;
     this.#nkey = nkey;
@@ -57,6 +61,7 @@ export class ChaosHost {
     const hub = {
       MIDWATCH_NATS_FLEET: FLEET,
       MIDWATCH_NATS_NKEY: nkey,
+      MIDWATCH_NATS_PEOPLE: this.#people,
       MIDWATCH_NATS_SERVERS: this.network.urls.join(","),
     };
     const env = { ...process.env, ...hub, MIDWATCH_GRACE: "500ms" };
@@ -66,7 +71,7 @@ export class ChaosHost {
   }
 
   /** What people on this machine do: `midwatch ARGS` over the hub. */
-  people(nkey: string, ...args: string[]): Promise<Ended> {
+  asPeople(nkey: string, ...args: string[]): Promise<Ended> {
     return ended(this.spawn(nkey, CLI, "--workspace", this.lab.root, ...args));
   }
 
@@ -103,7 +108,7 @@ export class ChaosHost {
     const command = ["stop", ...agents.map((agent) => `${host}/${agent}`), "--json"];
     let answer: Ended | undefined;
     const stops = async (): Promise<boolean> => {
-      answer = await this.people(people, ...command);
+      answer = await this.asPeople(people, ...command);
       return answer.code === 0;
     };
     // Hosts that were killed or cut off last are not back yet.

@@ -8,7 +8,8 @@ import { NatsEngine } from "../../../src/nats/engine.ts";
 
 const [urls = "", fleet = "", ttl = "1000", nkey] = process.argv.slice(2);
 const servers = urls.split(",");
-const engine = new NatsEngine({ servers, nkey, name: "worker", fleet, origin: `worker-${process.pid}` });
+const people = process.env["MIDWATCH_NATS_PEOPLE"]?.split(",") ?? [];
+const engine = new NatsEngine({ servers, nkey, people, name: "worker", fleet, origin: `worker-${process.pid}` });
 const ending = new AbortController();
 const leader = new Leader(engine, {
   ...{ kind: "worker", ttlMs: Number(ttl), pause: "auto", signal: ending.signal },
