@@ -3,6 +3,7 @@ import type { Workspace } from "../../fleet/workspace.ts";
 import type { Change } from "../../operations/operation.ts";
 import type { McpOverHttp } from "../mcp/http.ts";
 import type { Auth } from "./auth.ts";
+import type { Connections } from "./connections.ts";
 import type { FleetFeed } from "./fleet-feed.ts";
 import type { Limits } from "./limits.ts";
 import type { Asset } from "./static.ts";
@@ -12,6 +13,7 @@ export interface Door {
   auth: Auth;
   fleet: FleetFeed;
   limits: Limits;
+  connections: Connections;
   assets: ReadonlyMap<string, Asset>;
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;

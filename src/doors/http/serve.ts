@@ -11,6 +11,7 @@ import { type Change, type Served, type ServeOptions, usage } from "../../operat
 import { mcpDoor } from "../mcp/door.ts";
 import { httpDoor } from "./app.ts";
 import { Auth } from "./auth.ts";
+import { Connections } from "./connections.ts";
 import type { Door } from "./door.ts";
 import { FleetFeed } from "./fleet-feed.ts";
 import { LIMITS, type Limits } from "./limits.ts";
@@ -40,7 +41,8 @@ export async function serve(
     connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs),
     maxHeaderSize: 16 << 10,
   });
-  server.maxConnections = limits.connections;
+  const connections = new Connections(limits);
+  server.on("connection", (socket) => connections.add(socket));
   const port = await listen(server, options);
   // All addresses: the link is for whoever sits here.
   const shown = ["0.0.0.0", "::"].includes(options.host) ? "127.0.0.1" : options.host;
@@ -57,14 +59,13 @@ export async function serve(
     auth: new Auth(workspace, { port, remote }, limits),
     fleet,
     limits,
+    connections,
     assets: readAssets(),
     url,
     mcp: mcpDoor(workspace, { ...place, changed }),
     changed,
   };
   const live = liveDoor(door);
-  // Node takes its own handler off a socket that is upgraded; without one a reset by the client ends the process. "close" follows.
-  server.on("connection", (socket) => socket.on("error", () => undefined));
   server.on("request", getRequestListener(httpDoor(door).fetch));
   server.on("upgrade", (request, socket, head) => live.upgrade(request, socket, head));
   server.on("error", (error) => options.tell(`the server: ${error.message}`));
