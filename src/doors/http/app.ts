@@ -58,10 +58,16 @@ export function httpDoor(door: Door): Hono<Bindings> {
   app.get("/login/:code", (c) => {
     // What looks at links before a person opens them must not spend them.
     if (c.req.method === "HEAD") return c.body(null);
-    const cookie = door.auth.spend(c.req.param("code"));
-    if (cookie === undefined) return c.text(SPENT, 403);
-    c.header("Set-Cookie", cookie);
-    return c.redirect("/", 303);
+    const page = door.assets.get("/index.html");
+    if (page === undefined) return c.text(NOT_BUILT, 404);
+    const session = door.auth.spend(c.req.param("code"));
+    // The page of a browser that has a session goes on with it; else it says what to do.
+    const shown = c.req.header("accept")?.includes("text/html");
+    if (session === undefined && !shown) return c.text(SPENT, 403);
+    c.header("Content-Security-Policy", PAGE_POLICY);
+    const html = new TextDecoder().decode(page.body);
+    if (session === undefined) return c.html(html, 403);
+    return c.html(html.replace("<head>", `<head><meta name="midwatch-session" content="${session}">`));
   });
 
   // The page itself holds nothing: what it shows it has to ask for.
@@ -129,14 +135,9 @@ export function httpDoor(door: Door): Hono<Bindings> {
 
   app.post("/api/*", limitBody(door.limits.bodyBytes), async (c) => {
     const operation = findOperation(c.req.path.slice("/api/".length));
-    const who = c.get("who");
-    if (operation.changes && !door.auth.mayChange(who, (name) => c.req.header(name)))
-      throw new MidwatchError("REFUSED_ORIGIN", "A change in a browser comes from the page only.", {
-        hint: "The page sends `X-Midwatch: 1`; programs send the token.",
-      });
     const input = await bodyOf(c.req);
     if (isLong(operation, input)) enter(c, "follows");
-    return c.body(await call(door, who, operation, input, c.req.raw.signal), 200, JSON_TYPE);
+    return c.body(await call(door, c.get("who"), operation, input, c.req.raw.signal), 200, JSON_TYPE);
   });
 
   app.notFound((c) => {

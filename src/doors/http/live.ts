@@ -31,6 +31,8 @@ export function liveDoor(door: Door): Live {
     maxPayload: limits.messageBytes,
     perMessageDeflate: false,
     clientTracking: true,
+    // Never the other word, which is the session.
+    handleProtocols: (offered) => offered.has("midwatch") && "midwatch",
   });
   const feeds = new LogFeeds(limits);
   const shares = new Shares(limits.perCaller.sockets);
