@@ -55,6 +55,9 @@ export function httpDoor(door: Door): Hono<Bindings> {
 
   app.get("/healthz", (c) => c.json({ ok: true }));
 
+  // Before anybody says something secret to a server that a file named.
+  app.get("/proof/:nonce{[0-9a-f]{64}}", (c) => c.text(door.auth.proof(door.url, c.req.param("nonce"))));
+
   app.get("/login/:code", (c) => {
     // What looks at links before a person opens them must not spend them.
     if (c.req.method === "HEAD") return c.body(null);

@@ -71,6 +71,11 @@ export class Auth {
     );
   }
 
+  /** Shows who asks that this server, at this address, knows the token. */
+  proof(url: string, nonce: string): string {
+    return this.#workspace.http.proof(this.#token, url, nonce);
+  }
+
   /** For a link that opens the page, once. */
   newCode(): string {
     const now = performance.now();
