@@ -227,7 +227,18 @@ it("the page, the policy and what may be kept", async () => {
   const here = lab();
   const { url, get } = await server(here);
   const root = await ask(url, "/");
-  expect([200, 404]).toContain(root.status);
+  expect(root.status).toBe(200);
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(root.text)?.[1] ?? "";
+  const sizes = await Promise.all(
+    ["identity", "gzip", "gzip, br"].map(async (accepted) => {
+      const { headers } = await ask(url, script, { headers: { "accept-encoding": accepted } });
+      expect(headers).toMatchObject({ vary: "Accept-Encoding", "cache-control": expect.stringContaining("immutable") });
+      expect(headers["content-encoding"]).toBe({ gzip: "gzip", "gzip, br": "br" }[accepted]);
+      return Number(headers["content-length"]);
+    }),
+  );
+  expect(sizes[1]).toBeLessThan((sizes[0] ?? 0) / 2);
+  expect(sizes[2]).toBeLessThan(sizes[1] ?? 0);
   const api = await get("/api/openapi.json");
   expect(api.json.paths["/api/stop"].post.requestBody).toBeDefined();
   expect(api.json.paths["/api/stop"].get).toBeUndefined();

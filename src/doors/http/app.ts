@@ -11,6 +11,7 @@ import type { Who } from "./auth.ts";
 import type { Door } from "./door.ts";
 import { openapi } from "./openapi.ts";
 import { Shares } from "./shares.ts";
+import { packed } from "./static.ts";
 
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -81,7 +82,10 @@ export function httpDoor(door: Door): Hono<Bindings> {
     c.header("Content-Type", asset.type);
     c.header("Content-Security-Policy", PAGE_POLICY);
     if (asset.hashed) c.header("Cache-Control", "public, max-age=31536000, immutable");
-    return c.body(asset.body);
+    const { body, encoding } = await packed(asset, c.req.header("accept-encoding") ?? "");
+    c.header("Vary", "Accept-Encoding");
+    if (encoding !== undefined) c.header("Content-Encoding", encoding);
+    return c.body(body);
   });
 
   app.use(async (c, next) => {
