@@ -49,7 +49,7 @@ export function httpDoor(door: Door): Hono<Bindings> {
     door.connections.heard(c.env.incoming.socket);
     if (!door.auth.isForUs((name) => c.req.header(name)))
       throw new MidwatchError("REFUSED_ORIGIN", "This request was not sent to this server, or not by its page.", {
-        hint: `Use ${door.url}.`,
+        hint: `Use ${door.publicUrl ?? door.url}.`,
       });
     await next();
   });
@@ -107,7 +107,7 @@ export function httpDoor(door: Door): Hono<Bindings> {
     const who = c.get("who");
     if (who.via !== "bearer" || who.agent !== undefined)
       throw new MidwatchError("REFUSED_RIGHT", "Only the token makes links.", { hint: "midwatch up --link" });
-    return c.json({ link: `${door.url}/login/${door.auth.newCode()}` });
+    return c.json({ link: loginLink(door) });
   });
 
   app.all("/mcp", limitBody(door.limits.bodyBytes), async (c) => {
@@ -159,6 +159,11 @@ export function httpDoor(door: Door): Hono<Bindings> {
     return c.json({ error }, error.httpStatus as ContentfulStatusCode);
   });
   return app;
+}
+
+/** Opens the page; good once. */
+export function loginLink({ url, publicUrl, auth }: Door): string {
+  return `${publicUrl ?? url}/login/${auth.newCode()}`;
 }
 
 function busy(): MidwatchError {

@@ -28,13 +28,19 @@ export class Auth {
   readonly #codes = new Map<string, number>();
   readonly #port: number;
   readonly #remote: boolean;
+  readonly #public: URL | undefined;
 
-  constructor(workspace: Workspace, place: { port: number; remote: boolean }, limits: Limits) {
+  constructor(
+    workspace: Workspace,
+    place: { port: number; remote: boolean; publicUrl?: string | undefined },
+    limits: Limits,
+  ) {
     this.#workspace = workspace;
     this.#token = workspace.http.token();
     this.#limits = limits;
     this.#port = place.port;
     this.#remote = place.remote;
+    this.#public = place.publicUrl === undefined ? undefined : new URL(place.publicUrl);
   }
 
   /** Undefined when nobody known asks. */
@@ -58,6 +64,8 @@ export class Auth {
   isForUs(headers: Headers): boolean {
     const host = headers("host") ?? "";
     const origin = headers("origin");
+    // A proxy passes on the name that it was asked by.
+    if (host.toLowerCase() === this.#public?.host) return origin === undefined || origin === this.#public.origin;
     return this.#isOurName(host) && (origin === undefined || origin === `http://${host}`);
   }
 

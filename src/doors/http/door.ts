@@ -18,6 +18,8 @@ export interface Door {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   url: string;
+  /** Of the proxy in front, if there is one. */
+  publicUrl?: string | undefined;
   mcp: McpOverHttp;
   /** Somebody changed something through this door: what is kept of the fleet is old. */
   changed(change: Change): void;
