@@ -40,11 +40,13 @@ export async function flood(lab: Lab, { url }: Pick<Up, "url">, stubborn = false
       headers: bearers[i] ?? {},
       agent: false,
     });
-    asked.on("response", ({ statusCode }) => answers.push(statusCode));
+    asked.on("response", (answer) => answer.resume().on("close", () => answers.push(answer.statusCode)));
     asked.on("error", () => undefined);
     asked.end();
     requests.push(asked);
   }
+  // Those that were refused have left: their connections are no one's any more.
+  await until(() => answers.length >= asking.length - FOLLOWS, 60_000, "who was refused has left");
   const followers = [
     ...Array.from({ length: SOCKETS }, () => 0),
     ...Array.from({ length: SOCKETS }, (_, i) => i % AGENTS),
