@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
+import { LIMITS } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { lab } from "../support/lab.ts";
 import { flood } from "../support/net/flood.ts";
@@ -27,6 +28,42 @@ it("agents hold every request and socket they are given, strangers 1,024 idle co
   await until(() => page.of(1).length > 0);
   page.socket.terminate();
   expect(held.closed()).toBeGreaterThan(0);
+});
+
+it("clients that ask for something that lasts and go in any phase of it give their places back", async () => {
+  const here = lab();
+  const { agent } = await here.run("sleep", "60");
+  const one = { each: 1, agents: 1, people: 1 };
+  const served = await serve(here.workspace, {
+    host: "127.0.0.1",
+    port: 0,
+    allowRemote: false,
+    tell: () => undefined,
+    limits: { answerMs: 100, perCaller: { ...LIMITS.perCaller, requests: one, follows: one, mcp: one, sockets: one } },
+  });
+  onTestFinished(() => served.close());
+  const { host } = new URL(served.url);
+  const headers = bearer(tokenOf(here));
+  const auth = `Host: ${host}\r\nAuthorization: ${headers["authorization"]}\r\n`;
+  const body = JSON.stringify({ agent, follow: true });
+  const asked = `POST /api/logs HTTP/1.1\r\n${auth}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const upgrade = `GET /live HTTP/1.1\r\n${auth}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+  for (const sent of [asked, upgrade, `GET /mcp HTTP/1.1\r\n${auth}Accept: text/event-stream\r\n\r\n`]) {
+    for (let cut = 0; cut < 10; cut++) {
+      const socket = await wire(served.url);
+      await new Promise((resolve) => socket.write(sent.slice(0, sent.length - cut), resolve));
+      if (cut % 2 === 1) await new Promise((resolve) => setImmediate(resolve));
+      socket.resetAndDestroy();
+    }
+  }
+  const status = async () => (await ask(served.url, "/api/logs", { method: "POST", headers, body })).status;
+  await until(async () => (await status()) === 200);
+  await until(async () => {
+    const follower = new Follower(served.url, headers);
+    await until(() => follower.socket.readyState === 1 || follower.refused !== undefined);
+    follower.socket.terminate();
+    return follower.refused === undefined;
+  });
 });
 
 it("strangers fill the connections: who said nothing for longest goes, who is known stays, and a new one is let in", async () => {

@@ -37,7 +37,9 @@ export function httpDoor(door: Door): Hono<Bindings> {
     if (leave === undefined) throw busy();
     c.get("leave")?.();
     c.set("leave", leave);
-    c.env.outgoing.once("close", leave);
+    // Who has gone while its body was read is not told of again.
+    if (c.env.outgoing.destroyed) leave();
+    else c.env.outgoing.once("close", leave);
   };
 
   app.use(async (c, next) => {
