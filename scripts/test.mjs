@@ -7,7 +7,20 @@ import { isNodeNewEnough, mayInstallPackages, missingPackages, needCommands, rea
 import { atEnd, step } from "./step.mjs";
 
 const MINUTE_MS = 60_000;
-const PACKAGES = ["gcc", "make", "jq", "strace", "tmux", "valgrind", "chromium", "rg", "zsh", "fish"];
+const PACKAGES = [
+  "gcc",
+  "make",
+  "jq",
+  "strace",
+  "tmux",
+  "valgrind",
+  "chromium",
+  "rg",
+  "zsh",
+  "fish",
+  "haproxy",
+  "openssl",
+];
 /** A few that show the main jobs: start, record, follow, stop with proof, restart, wait, report. */
 const SHOWN = ["cli", "follow", "recording", "restart", "status", "stop", "wait"];
 

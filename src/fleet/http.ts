@@ -6,10 +6,10 @@ import {
   announcedServer,
   announceServer,
   httpToken,
-  loginLink,
   type ServerFact,
   withdrawServer,
 } from "../workspace/http-files.ts";
+import { loginLink, provenServer, serverProof } from "../workspace/server-proof.ts";
 import { HoldsContext } from "./holds-context.ts";
 
 export class Http extends HoldsContext {
@@ -25,9 +25,19 @@ export class Http extends HoldsContext {
     return () => withdrawServer(this.context, url);
   }
 
-  /** The server that began last, if it lives. */
+  /** Where the server that began last says that it listens, if it lives and is on this machine. Before you send it a secret: `proven`. */
   server(): ServerFact | undefined {
     return announcedServer(this.context);
+  }
+
+  /** The same, once it has proven that it is this workspace's: it knows the token. */
+  proven(): Promise<ServerFact | undefined> {
+    return provenServer(this.context);
+  }
+
+  /** What a server with this token, at this address, answers to who asks it to prove itself. */
+  proof(token: string, url: string, nonce: string): string {
+    return serverProof(token, url, nonce);
   }
 
   /** A new link to the page of the server that runs; good once. */

@@ -45,6 +45,8 @@ export interface ServeOptions {
   /** 0 is any free one; undefined the usual one or, when that is in use, the next free one. */
   port: number | undefined;
   allowRemote: boolean;
+  /** Where a proxy in front of this server is reached: its name and origin count as ours. */
+  publicUrl?: string | undefined;
   tell(text: string): void;
 }
 

@@ -17,19 +17,20 @@ import { withoutOuterRun } from "../process/environment.ts";
 import { capabilityHash } from "../workspace/caller.ts";
 import type { Context } from "../workspace/context.ts";
 import { assertCommand, findCommand, midwatchCommand } from "../workspace/find-command.ts";
+import { provenServer } from "../workspace/server-proof.ts";
 import { writableFor } from "../worktree/git-folders.ts";
 import { briefText } from "./brief.ts";
 import { type Composed, composedOf, type Request } from "./launch-plan.ts";
 import { ownServer } from "./own-server.ts";
 
 /** `checkedIn` is where a command with a relative path can be looked for: a worktree may still have to be made. */
-export function compose(
+export async function compose(
   context: Context,
   driver: Driver,
   asked: IntentFact,
   task: TaskFact,
   checkedIn: string = asked.cwd,
-): Composed {
+): Promise<Composed> {
   const capability = randomBytes(16).toString("hex");
   const intent: IntentFact = { ...asked, capability: capabilityHash(capability) };
   const env: Record<string, string> = {
@@ -41,8 +42,10 @@ export function compose(
   if (driver.program === null) assertCommand(intent.argv[0] ?? "", checkedIn, path);
   else assertProgram(driver, path);
   const prompt = asked.prompt ?? "";
+  const wantsMcp = driver.mcp && asked.mcp !== false;
+  const server = wantsMcp ? await provenServer(context) : undefined;
   const request = (): Request => {
-    const mcp = driver.mcp && asked.mcp !== false ? [ownServer(context, asked.agent, capability)] : [];
+    const mcp = wantsMcp ? [ownServer(context, server, asked.agent, capability)] : [];
     const brief = (): string =>
       briefText({ ...asked, prompt, task, midwatch: midwatchCommand(context), mcp: mcp.length > 0 }, template(context));
     return {

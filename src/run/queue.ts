@@ -57,7 +57,7 @@ async function startOne(context: Context, asked: IntentFact): Promise<void> {
   const recorded = [readText(intent) ?? ""];
   try {
     const driver = await findDriver(context, asked.driver);
-    const composed = compose(context, driver, asked, knownTask(context, asked.task));
+    const composed = await compose(context, driver, asked, knownTask(context, asked.task));
     writeInput(context, composed);
     const text = `${JSON.stringify(composed.intent)}\n`;
     recorded.push(text);

@@ -70,7 +70,12 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     created_mono_ms: monoMs(),
     queued: false,
   };
-  const composed = compose(context, await findDriver(context, former.driver), asked, knownTask(context, former.task));
+  const composed = await compose(
+    context,
+    await findDriver(context, former.driver),
+    asked,
+    knownTask(context, former.task),
+  );
   const prepare = (): void => {
     const files = layout.agent(former.task, agent);
     for (const [from, to] of [

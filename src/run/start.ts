@@ -81,7 +81,7 @@ export async function start(context: Context, driver: Driver, granted: Granted):
     const name = { v: 1 as const, agent, task: fact.task, run: 1, nonce: newNonce(), ...host() };
     const begun = { ...name, created_at: iso(now), created_mono_ms: monoMs(), driver: driver.name };
     const asked = intentOf(options, begun, { callerCwd: context.cwd, cwd, parent, above, tree }, config);
-    const composed = compose(context, driver, asked, fact, cwd);
+    const composed = await compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);
       if (tree === undefined) return;

@@ -80,7 +80,7 @@ export async function examine(
     return ["warning", `${risk}; \`midwatch up --install-service\` writes a unit that does not`];
   });
   await add("port", async () => {
-    const server = workspace?.http.server();
+    const server = await workspace?.http.proven();
     if (server !== undefined) return ["ok", `the dashboard is at ${server.url} (\`midwatch up --link\`)`];
     if (await isFree(PORT)) return ["ok", `${PORT} is free for the dashboard`];
     return ["warning", `${PORT} is in use: \`midwatch up\` takes the next one that is free, or --port N`];

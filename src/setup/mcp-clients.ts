@@ -20,6 +20,32 @@ interface Client {
   edit(text: string, words: Words, env: Env): string | undefined;
 }
 
+/**
+ * Codex hands on few of its variables to a server, and those that are named. Agents that the server starts need their keys and the way out; without the first
+ * it would look for its records in another folder than the person does. Names only: values stay in the environment.
+ */
+const HANDED_ON = [
+  "XDG_STATE_HOME",
+  ...[
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CONFIG_DIR",
+  ],
+  ...["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME"],
+  ...[
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "OPENROUTER_API_KEY",
+  ],
+  ...["GH_TOKEN", "GITHUB_TOKEN", "SSH_AUTH_SOCK"],
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"],
+  ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"],
+];
+
 const asJson = (text: string, [command, ...args]: Words): string | undefined =>
   setMember(text, ["mcpServers", "midwatch"], { command, args });
 
@@ -31,13 +57,7 @@ const TABLE: Readonly<Record<ClientName, Client>> = {
   },
   codex: {
     file: (home, env) => join(env["CODEX_HOME"] || join(home, ".codex"), "config.toml"),
-    // It hands on few variables; without this one the server would look for its records in another folder than the person does.
-    edit: (text, [command, ...args], { XDG_STATE_HOME }) =>
-      setTable(text, "mcp_servers.midwatch", {
-        command,
-        args,
-        ...(XDG_STATE_HOME && { env_vars: ["XDG_STATE_HOME"] }),
-      }),
+    edit: (text, [command, ...args]) => setTable(text, "mcp_servers.midwatch", { command, args, env_vars: HANDED_ON }),
   },
   gemini: { file: (home) => join(home, ".gemini", "settings.json"), edit: asJson },
   opencode: {

@@ -21,6 +21,7 @@ export interface ServerFact extends ProcessIdentity {
 }
 
 const SERVER: Shape = { url: name, pid, start_ticks: whole };
+const OF_THIS_MACHINE = /^http:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\]):\d{1,5}$/;
 const TOKEN = /^[0-9a-f]{64}$/;
 
 /** The token of this workspace. An agent is not given it: it has its own capability. */
@@ -28,11 +29,17 @@ export function httpToken(context: Context): string {
   assertPerson(context, "open the HTTP door");
   const { root, httpToken: path } = context.layout;
   createInside(root, path, `${randomBytes(32).toString("hex")}\n`);
-  const token = readOwn(path)?.trim() ?? "";
-  if (TOKEN.test(token)) return token;
+  const token = storedToken(context);
+  if (token !== undefined) return token;
   throw new MidwatchError("NOT_WRITABLE", `${path} does not hold a token.`, {
     hint: "Remove the file; the next `midwatch up` makes a new one.",
   });
+}
+
+/** As it lies there, to check what others say by it; undefined when there is none. */
+export function storedToken({ layout }: Context): string | undefined {
+  const token = readOwn(layout.httpToken)?.trim() ?? "";
+  return TOKEN.test(token) ? token : undefined;
 }
 
 export function announceServer({ layout }: Context, url: string): void {
@@ -50,27 +57,9 @@ export function withdrawServer({ layout }: Context, url: string): void {
   if (fact?.url === url && fact.pid === process.pid) removeFile(layout.root, layout.httpServer);
 }
 
-/** A server that lives; undefined when there is none, or it was killed and left its file. */
+/** A server that lives, as the file has it; undefined when there is none, it was killed and left its file, or it is said to be elsewhere. */
 export function announcedServer({ layout }: Context): ServerFact | undefined {
   const fact = readJson<ServerFact>(layout.httpServer, { shape: SERVER }).value;
   const lives = fact !== undefined && readProcess(fact.pid)?.start_ticks === fact.start_ticks;
-  return lives && /^http:\/\/[^/]+$/.test(fact.url) ? fact : undefined;
-}
-
-/** A new link to the page, from the server that runs; good once. */
-export async function loginLink(context: Context): Promise<string> {
-  const none = (cause?: unknown): MidwatchError =>
-    new MidwatchError("NOT_FOUND_SERVER", "No server of this workspace answers.", { hint: "midwatch up", cause });
-  const server = announcedServer(context);
-  if (server === undefined) throw none();
-  let answer: { link?: string };
-  try {
-    const headers = { authorization: `Bearer ${httpToken(context)}` };
-    const asked = await fetch(`${server.url}/login`, { method: "POST", headers, signal: AbortSignal.timeout(5000) });
-    answer = (await asked.json()) as { link?: string };
-  } catch (error) {
-    throw none(error);
-  }
-  if (answer.link === undefined) throw none();
-  return answer.link;
+  return lives && OF_THIS_MACHINE.test(fact.url) ? fact : undefined;
 }

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { serve } from "../../src/doors/http/serve.ts";
 import { lab } from "../support/lab.ts";
-import { ask, bearer, tokenOf } from "../support/net/http.ts";
-import type { Lab } from "../support/workspace.ts";
+import { httpClient, stdioClient } from "../support/mcp/mcp-client.ts";
+import { ask, bearer, Follower, tokenOf } from "../support/net/http.ts";
+import { type Lab, until } from "../support/workspace.ts";
 
 const SECRET = "the-secret-of-somebody-else";
 
@@ -50,6 +51,21 @@ async function everything(at: Lab, agent: string): Promise<string> {
   }
   for (const path of [`logs?agent=${agent}`, `page?agent=${agent}`, `show?agent=${agent}`, "search?text=secret"])
     said.push((await ask(served.url, `/api/${path}`, { headers: bearer(tokenOf(at)) })).text);
+  for (const { client, call } of [
+    await stdioClient(at, "legacy"),
+    await httpClient({ url: `${served.url}/mcp`, token: tokenOf(at) }, "modern"),
+  ]) {
+    for (const name of ["get_agent_output", "get_agent_summary"])
+      said.push((await call(name, { agent_id: agent })).text);
+    said.push((await call("search_logs", { text: "secret" })).text);
+    const read = client.readResource({ uri: `agent://${agent}/log` });
+    said.push(await read.then(JSON.stringify, String));
+  }
+  const live = await new Follower(served.url, bearer(tokenOf(at))).open();
+  live.send({ sub: 1, stream: "log", agent });
+  await until(() => live.of(1).some(({ end, error }) => end || error));
+  said.push(JSON.stringify(live.messages));
+  live.socket.terminate();
   return said.join("\n");
 }
 

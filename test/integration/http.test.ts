@@ -9,7 +9,7 @@ import { midwatch } from "../support/cli.ts";
 import { told } from "../support/data/events.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
-import { ask, bearer, Follower, startUp, tokenOf } from "../support/net/http.ts";
+import { type Asking, ask, bearer, Follower, sessionOf, startUp, tokenOf } from "../support/net/http.ts";
 import { takeOverWorkspace } from "../support/trusted.ts";
 import { ended, type Lab, until } from "../support/workspace.ts";
 
@@ -113,34 +113,40 @@ it("a change is told to the journal: who, what and on what, never the words", as
   expect(JSON.stringify(changes)).not.toMatch(/secret plan|hush/);
 });
 
-it("a link opens the page once; the session outlives the server and needs more than a cookie to change something", async () => {
+it("a link opens the page once; the session outlives the server, opens no MCP, makes no link, and sets no cookie", async () => {
   const here = lab();
   const first = await server(here);
   const opened = await ask(first.url, new URL(first.link).pathname);
-  expect(opened.status).toBe(303);
-  expect(opened.headers["location"]).toBe("/");
-  const set = String(opened.headers["set-cookie"]);
-  expect(set).toMatch(/^midwatch-\d+=[^;]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
-  expect(set).not.toContain(tokenOf(here));
+  expect([opened.status, opened.headers["set-cookie"], opened.headers["cache-control"]]).toEqual([
+    200,
+    undefined,
+    "no-store",
+  ]);
+  const session = sessionOf(opened.text);
+  expect(opened.text).not.toContain(tokenOf(here));
   const again = await ask(first.url, new URL(first.link).pathname);
-  expect(again.status).toBe(403);
-  expect(again.text).toContain("midwatch up --link");
-  const cookie = set.split(";")[0] as string;
+  expect([again.status, again.text]).toEqual([403, expect.stringContaining("midwatch up --link")]);
+  const inBrowser = await ask(first.url, new URL(first.link).pathname, { headers: { accept: "text/html,*/*" } });
+  expect([inBrowser.status, inBrowser.text]).toEqual([403, (await ask(first.url, "/")).text]);
   const port = Number(new URL(first.url).port);
   await first.close();
   const second = await serve(here.workspace, { host: "127.0.0.1", port, allowRemote: false, tell: () => undefined });
   onTestFinished(() => second.close());
-  expect((await ask(second.url, "/api/ls", { headers: { cookie } })).status).toBe(200);
-  expect((await ask(second.url, "/api/ls", { headers: { cookie: `${cookie}x` } })).status).toBe(401);
-  const change = (headers: Record<string, string>) =>
-    ask(second.url, "/api/task", { method: "POST", headers: { cookie, ...headers }, body: '{"description":"x"}' });
-  expect((await change({})).status).toBe(403);
-  expect((await change({ origin: second.url })).status).toBe(403);
-  expect((await change({ "x-midwatch": "1" })).status).toBe(403);
-  expect((await change({ "x-midwatch": "1", origin: "http://evil.example" })).status).toBe(403);
-  expect(here.workspace.runs.tasks()).toEqual([]);
-  expect((await change({ "x-midwatch": "1", origin: second.url })).status).toBe(200);
-  expect(here.workspace.runs.tasks()).toHaveLength(1);
+  const status = async (path: string, more: Asking = {}) =>
+    (await ask(second.url, path, { ...more, headers: { ...bearer(session), ...more.headers } })).status;
+  expect(await status("/api/ls")).toBe(200);
+  expect(await status("/api/ls", { headers: bearer(`${session}x`) })).toBe(401);
+  expect(await status("/api/ls", { headers: { origin: "http://evil.example" } })).toBe(403);
+  expect(await status("/api/task", { method: "POST", body: '{"description":"x"}' })).toBe(200);
+  expect(await status("/login", { method: "POST" })).toBe(403);
+  expect(await status("/mcp", { method: "POST", body: "{}" })).toBe(403);
+  const follower = new Follower(second.url, {}, undefined, ["midwatch", `session.${session}`]);
+  await follower.open();
+  expect(follower.socket.protocol).toBe("midwatch");
+  follower.socket.terminate();
+  const wrong = new Follower(second.url, {}, undefined, ["midwatch", `session.${session}x`]);
+  await until(() => wrong.refused !== undefined);
+  expect(wrong.refused).toBe(401);
 });
 
 it("up serves, tells where, gives new links, and takes all of it back when it ends", async () => {
@@ -153,7 +159,7 @@ it("up serves, tells where, gives new links, and takes all of it back when it en
   // Long enough for a client that thinks between two calls, or gets no turn: it must not ask on a connection that is being closed.
   expect((await fetch(`${one.url}/healthz`)).headers.get("keep-alive")).toBe("timeout=60");
   const link = JSON.parse((await midwatch(here.folder, ["up", "--link", "--json"])).stdout).link;
-  expect((await ask(one.url, new URL(link).pathname)).status).toBe(303);
+  expect((await ask(one.url, new URL(link).pathname)).status).toBe(200);
   expect((await midwatch(here.folder, ["up", "--port", new URL(one.url).port])).stderr).toContain("PORT_IN_USE");
   const two = await startUp(here, "--port", "0");
   expect(two.url).not.toBe(one.url);
@@ -221,7 +227,18 @@ it("the page, the policy and what may be kept", async () => {
   const here = lab();
   const { url, get } = await server(here);
   const root = await ask(url, "/");
-  expect([200, 404]).toContain(root.status);
+  expect(root.status).toBe(200);
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(root.text)?.[1] ?? "";
+  const sizes = await Promise.all(
+    ["identity", "gzip", "gzip, br"].map(async (accepted) => {
+      const { headers } = await ask(url, script, { headers: { "accept-encoding": accepted } });
+      expect(headers).toMatchObject({ vary: "Accept-Encoding", "cache-control": expect.stringContaining("immutable") });
+      expect(headers["content-encoding"]).toBe({ gzip: "gzip", "gzip, br": "br" }[accepted]);
+      return Number(headers["content-length"]);
+    }),
+  );
+  expect(sizes[1]).toBeLessThan((sizes[0] ?? 0) / 2);
+  expect(sizes[2]).toBeLessThan(sizes[1] ?? 0);
   const api = await get("/api/openapi.json");
   expect(api.json.paths["/api/stop"].post.requestBody).toBeDefined();
   expect(api.json.paths["/api/stop"].get).toBeUndefined();

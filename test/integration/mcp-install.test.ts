@@ -24,7 +24,10 @@ it.each(Object.entries(FILES))(
     expect(await midwatch(home, ["mcp", "install", "--client", client, "--yes"], env)).toMatchObject({ code: 0 });
     const text = readFileSync(path, "utf8");
     expect(text).toContain("midwatch");
-    if (client === "codex") expect(text).toMatch(/^\[mcp_servers\.midwatch\]\ncommand = ".+"\nargs = \[.+"mcp"\]\n$/);
+    if (client === "codex")
+      expect(text).toMatch(
+        /^\[mcp_servers\.midwatch\]\ncommand = ".+"\nargs = \[.+"mcp"\]\nenv_vars = \["XDG_STATE_HOME",.+"\]\n$/,
+      );
     else expect(Object.values(JSON.parse(text))[0]).toMatchObject({ midwatch: { command: expect.anything() } });
     const again = await midwatch(home, ["mcp", "install", "--client", client, "--yes", "--json"], env);
     expect(JSON.parse(again.stdout)).toMatchObject({ client, file: path, action: "unchanged", backup: null });

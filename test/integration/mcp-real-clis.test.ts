@@ -128,12 +128,43 @@ describe.each(["claude", "codex"] as const)("%s", (cli) => {
       expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: "" });
       const child = (await at.workspace.runs.list()).find(({ agent }) => agent.startsWith("child-"));
       expect(readFile(child?.log ?? "")).toBe("has its key\n");
-      const files = globSync("**", { cwd: at.root }).map((path) => join(at.root, path));
-      expect(files.filter((path) => statSync(path).isFile() && readFileSync(path).includes(secret))).toEqual([]);
+      expect(holders(at.root, secret)).toEqual([]);
     },
     TIMEOUT_MS,
   );
 });
+
+it.skipIf(!isInstalled("codex"))(
+  "codex, a person's own with what `mcp install` wrote: agents that it starts have their keys, and no file holds them",
+  async () => {
+    const at = lab();
+    const secret = "sk-child-needs-this-0123456789";
+    const script =
+      '[ "$ANTHROPIC_API_KEY" = "$(printf sk-child-%s needs-this-0123456789)" ] && echo has its key; sleep 1';
+    const { env } = setUp(at, "codex", "keys-installed", [
+      tool("deploy_headless_agent", { name: "child", driver: "command", command: ["sh", "-c", script] }),
+      tool("wait_for_agents", { agent_ids: ["child"], timeout_seconds: 20 }),
+    ]);
+    expect((await midwatch(at.folder, ["mcp", "install", "--client", "codex", "--yes"], env)).code).toBe(0);
+    const child = spawn(cliProgram("codex"), HEADLESS.codex, {
+      cwd: at.folder,
+      env: { ...env, ANTHROPIC_API_KEY: secret },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const { code, stderr } = await ended(child);
+    expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+    const [made] = await at.workspace.runs.list();
+    expect(readFile(made?.log ?? "")).toBe("has its key\n");
+    expect(holders(at.folder, secret)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+/** Files below a folder that hold a text. */
+function holders(folder: string, text: string): string[] {
+  const files = globSync("**", { cwd: folder }).map((path) => join(folder, path));
+  return files.filter((path) => statSync(path).isFile() && readFileSync(path).includes(text));
+}
 
 function readFile(path: string): string {
   try {

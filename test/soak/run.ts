@@ -13,6 +13,7 @@ import { differential } from "./differential.ts";
 import { factFuzz } from "./fact-fuzz.ts";
 import { fileKills } from "./file-kills.ts";
 import { fleetChaos } from "./fleet-chaos.ts";
+import { floods } from "./floods.ts";
 import { httpFollowers } from "./http-followers.ts";
 import { inProcess } from "./in-process.ts";
 import { journalWriters } from "./journal-writers.ts";
@@ -72,6 +73,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   watchMemory: [watchMemory, 60],
   httpFollowers: [httpFollowers, 40],
   refusedUpgrades: [refusedUpgrades, 10_000],
+  floods: [floods, 100],
   syncClones: [syncClones, 60],
   fleetChaos: [fleetChaos, 1200],
   signals: [signalsInClone, 20],

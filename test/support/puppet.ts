@@ -71,16 +71,23 @@ export class Puppet {
   }
 
   /** A tool of `midwatch mcp`, which the puppet starts as its CLI would. */
-  async tool(
-    name: string,
-    args: Record<string, unknown>,
-  ): Promise<{ isError: boolean; data: Record<string, unknown> }> {
-    const { stdout, stderr } = await this.sh(
-      words(process.execPath, supportFile("mcp/call-tool.ts"), name, JSON.stringify(args)),
-    );
-    if (stdout === "") throw new Error(stderr);
-    return JSON.parse(stdout);
+  async tool(name: string, args: Record<string, unknown>): Promise<ToolAnswer> {
+    return (await this.tools([[name, args]]))[0] as ToolAnswer;
   }
+
+  /** Several, one after the other, of one server. */
+  async tools(calls: readonly (readonly [name: string, args: Record<string, unknown>])[]): Promise<ToolAnswer[]> {
+    const said = calls.flatMap(([name, args]) => [name, JSON.stringify(args)]);
+    const { stdout, stderr } = await this.sh(words(process.execPath, supportFile("mcp/call-tool.ts"), ...said));
+    const answers = stdout.split("\n").filter(Boolean);
+    if (answers.length < calls.length) throw new Error(stderr);
+    return answers.map((line) => JSON.parse(line));
+  }
+}
+
+interface ToolAnswer {
+  isError: boolean;
+  data: Record<string, unknown>;
 }
 
 function words(...all: string[]): string {

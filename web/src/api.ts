@@ -1,5 +1,5 @@
 /** Asking the server: an operation by its name. Failures are `Problem`s that carry what to do next. */
-import { signal } from "@preact/signals";
+import { bearer, signedOut } from "./session.ts";
 
 export interface Failure {
   code: string;
@@ -21,9 +21,6 @@ export class Problem extends Error {
   }
 }
 
-/** The session is over or there never was one: everything else is pointless until the person opens a new link. */
-export const signedOut = signal(false);
-
 type Fields = Record<string, string | number | boolean | undefined>;
 
 export interface Items<T> {
@@ -41,7 +38,7 @@ export async function get<T>(operation: string, fields: Fields = {}, abort?: Abo
 export async function post<T>(operation: string, body: object = {}): Promise<T> {
   return await ask<T>(`/api/${operation}`, {
     method: "POST",
-    headers: { "content-type": "application/json", "x-midwatch": "1" },
+    headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 }
@@ -49,7 +46,7 @@ export async function post<T>(operation: string, body: object = {}): Promise<T> 
 async function ask<T>(url: string, init: RequestInit): Promise<T> {
   let answer: Response;
   try {
-    answer = await fetch(url, { ...init, credentials: "same-origin" });
+    answer = await fetch(url, { ...init, headers: { ...init.headers, ...bearer }, credentials: "omit" });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Problem(

@@ -3,7 +3,8 @@
  * nothing is missed and nothing comes twice.
  */
 import { signal } from "@preact/signals";
-import { type Failure, signedOut } from "./api.ts";
+import type { Failure } from "./api.ts";
+import { bearer, protocols, signedOut } from "./session.ts";
 
 export interface Message {
   sub: number;
@@ -58,9 +59,10 @@ function send(message: object): void {
 
 export function connect(): void {
   clearTimeout(timer);
+  if (signedOut.peek()) return;
   const url = new URL("/live", location.href);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  const opened = new WebSocket(url);
+  const opened = new WebSocket(url, protocols);
   socket = opened;
   opened.onopen = () => {
     retryMs = FIRST_RETRY_MS;
@@ -86,6 +88,6 @@ async function retry(): Promise<void> {
   retryAt.value = Date.now() + retryMs;
   timer = setTimeout(connect, retryMs);
   retryMs = Math.min(retryMs * 1.7, LAST_RETRY_MS);
-  const answer = await fetch("/api/version", { credentials: "same-origin" }).catch(() => undefined);
+  const answer = await fetch("/api/version", { headers: bearer, credentials: "omit" }).catch(() => undefined);
   if (answer?.status === 401) signedOut.value = true;
 }

@@ -48,6 +48,11 @@ function convert(kind: string | undefined, text: string): unknown {
   return kind === "number" && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
+/** It goes on until something happens, or until an answer is due. */
+export function isLong({ name }: Operation, { follow, wait }: Record<string, unknown>): boolean {
+  return name === "wait" || name === "watch" || Boolean(follow) || Boolean(wait);
+}
+
 function validate(operation: Operation, input: unknown): unknown {
   const checked = schemaOf(operation).safeParse(input);
   if (checked.success) return checked.data;
@@ -122,7 +127,7 @@ async function gathered(door: Door, answer: unknown, notices: Notices): Promise<
 }
 
 /** The JSON object of a POST; no body at all counts as an empty one. */
-export async function bodyOf(request: Hono["req"]): Promise<unknown> {
+export async function bodyOf(request: Hono["req"]): Promise<Record<string, unknown>> {
   const text = await request.text();
   if (text.trim() === "") return {};
   const value = parseJson(text);

@@ -1,24 +1,46 @@
 /** The HTTP door: checks who asks, then the operations, the stream, the page. Reads as the way of a request. */
 
-import { Hono } from "hono";
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { usage } from "../../operations/operation.ts";
-import { bodyOf, call, findOperation, fromQuery } from "./api.ts";
+import { bodyOf, call, findOperation, fromQuery, isLong } from "./api.ts";
 import type { Who } from "./auth.ts";
 import type { Door } from "./door.ts";
 import { openapi } from "./openapi.ts";
+import { Shares } from "./shares.ts";
+import { packed } from "./static.ts";
 
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'";
 
-type Bindings = { Variables: { who: Who } };
+type Bindings = { Bindings: HttpBindings; Variables: { who: Who; leave: () => void } };
 
 export function httpDoor(door: Door): Hono<Bindings> {
   const app = new Hono<Bindings>();
-  let busy = 0;
+  const { perCaller } = door.limits;
+  const shares = {
+    requests: new Shares(perCaller.requests),
+    follows: new Shares(perCaller.follows),
+    mcp: new Shares(perCaller.mcp),
+  };
+  /** A place until the answer has left, or its reader. */
+  const take = (kind: keyof typeof shares) => async (c: Context<Bindings>, next: () => Promise<void>) => {
+    enter(c, kind);
+    await next();
+  };
+  const enter = (c: Context<Bindings>, kind: keyof typeof shares): void => {
+    const leave = shares[kind].take(c.get("who").agent);
+    if (leave === undefined) throw busy();
+    c.get("leave")?.();
+    c.set("leave", leave);
+    // Who has gone while its body was read is not told of again.
+    if (c.env.outgoing.destroyed) leave();
+    else c.env.outgoing.once("close", leave);
+  };
 
   app.use(async (c, next) => {
     c.header("X-Content-Type-Options", "nosniff");
@@ -26,22 +48,32 @@ export function httpDoor(door: Door): Hono<Bindings> {
     c.header("Cross-Origin-Resource-Policy", "same-origin");
     c.header("Content-Security-Policy", NO_PAGE);
     c.header("Cache-Control", "no-store");
+    door.connections.heard(c.env.incoming.socket);
     if (!door.auth.isForUs((name) => c.req.header(name)))
       throw new MidwatchError("REFUSED_ORIGIN", "This request was not sent to this server, or not by its page.", {
-        hint: `Use ${door.url}.`,
+        hint: `Use ${door.publicUrl ?? door.url}.`,
       });
     await next();
   });
 
   app.get("/healthz", (c) => c.json({ ok: true }));
 
+  // Before anybody says something secret to a server that a file named.
+  app.get("/proof/:nonce{[0-9a-f]{64}}", (c) => c.text(door.auth.proof(door.url, c.req.param("nonce"))));
+
   app.get("/login/:code", (c) => {
     // What looks at links before a person opens them must not spend them.
     if (c.req.method === "HEAD") return c.body(null);
-    const cookie = door.auth.spend(c.req.param("code"));
-    if (cookie === undefined) return c.text(SPENT, 403);
-    c.header("Set-Cookie", cookie);
-    return c.redirect("/", 303);
+    const page = door.assets.get("/index.html");
+    if (page === undefined) return c.text(NOT_BUILT, 404);
+    const session = door.auth.spend(c.req.param("code"));
+    // The page of a browser that has a session goes on with it; else it says what to do.
+    const shown = c.req.header("accept")?.includes("text/html");
+    if (session === undefined && !shown) return c.text(SPENT, 403);
+    c.header("Content-Security-Policy", PAGE_POLICY);
+    const html = new TextDecoder().decode(page.body);
+    if (session === undefined) return c.html(html, 403);
+    return c.html(html.replace("<head>", `<head><meta name="midwatch-session" content="${session}">`));
   });
 
   // The page itself holds nothing: what it shows it has to ask for.
@@ -52,7 +84,10 @@ export function httpDoor(door: Door): Hono<Bindings> {
     c.header("Content-Type", asset.type);
     c.header("Content-Security-Policy", PAGE_POLICY);
     if (asset.hashed) c.header("Cache-Control", "public, max-age=31536000, immutable");
-    return c.body(asset.body);
+    const { body, encoding } = await packed(asset, c.req.header("accept-encoding") ?? "");
+    c.header("Vary", "Accept-Encoding");
+    if (encoding !== undefined) c.header("Content-Encoding", encoding);
+    return c.body(body);
   });
 
   app.use(async (c, next) => {
@@ -61,26 +96,20 @@ export function httpDoor(door: Door): Hono<Bindings> {
       throw new MidwatchError("NO_TOKEN", "This needs a token, an agent's capability, or a login.", {
         hint: "Send `Authorization: Bearer TOKEN` (.agent-workspace/http-token), or open the link of `midwatch up --link`.",
       });
+    if (!door.connections.own(c.env.incoming.socket, who.agent)) throw busy();
     c.set("who", who);
     await next();
   });
 
-  app.use("/api/*", async (_, next) => {
-    if (busy >= door.limits.atOnce)
-      throw new MidwatchError("BUSY", "Too much is asked at once.", { hint: "Try again in a moment." });
-    busy++;
-    try {
-      await next();
-    } finally {
-      busy--;
-    }
-  });
+  app.use("/api/*", take("requests"));
+  app.use("/metrics", take("requests"));
+  app.use("/mcp", take("mcp"));
 
   app.post("/login", (c) => {
     const who = c.get("who");
     if (who.via !== "bearer" || who.agent !== undefined)
       throw new MidwatchError("REFUSED_RIGHT", "Only the token makes links.", { hint: "midwatch up --link" });
-    return c.json({ link: `${door.url}/login/${door.auth.newCode()}` });
+    return c.json({ link: loginLink(door) });
   });
 
   app.all("/mcp", limitBody(door.limits.bodyBytes), async (c) => {
@@ -109,17 +138,15 @@ export function httpDoor(door: Door): Hono<Bindings> {
         `POST /api/${operation.name.replaceAll(" ", "/")}`,
       );
     const input = fromQuery(operation, new URL(c.req.url).searchParams);
+    if (isLong(operation, input)) enter(c, "follows");
     return c.body(await call(door, c.get("who"), operation, input, c.req.raw.signal), 200, JSON_TYPE);
   });
 
   app.post("/api/*", limitBody(door.limits.bodyBytes), async (c) => {
     const operation = findOperation(c.req.path.slice("/api/".length));
-    const who = c.get("who");
-    if (operation.changes && !door.auth.mayChange(who, (name) => c.req.header(name)))
-      throw new MidwatchError("REFUSED_ORIGIN", "A change in a browser comes from the page only.", {
-        hint: "The page sends `X-Midwatch: 1`; programs send the token.",
-      });
-    return c.body(await call(door, who, operation, await bodyOf(c.req), c.req.raw.signal), 200, JSON_TYPE);
+    const input = await bodyOf(c.req);
+    if (isLong(operation, input)) enter(c, "follows");
+    return c.body(await call(door, c.get("who"), operation, input, c.req.raw.signal), 200, JSON_TYPE);
   });
 
   app.notFound((c) => {
@@ -134,6 +161,15 @@ export function httpDoor(door: Door): Hono<Bindings> {
     return c.json({ error }, error.httpStatus as ContentfulStatusCode);
   });
   return app;
+}
+
+/** Opens the page; good once. */
+export function loginLink({ url, publicUrl, auth }: Door): string {
+  return `${publicUrl ?? url}/login/${auth.newCode()}`;
+}
+
+function busy(): MidwatchError {
+  return new MidwatchError("BUSY", "You ask for too much at once.", { hint: "Try again in a moment." });
 }
 
 function limitBody(maxSize: number) {

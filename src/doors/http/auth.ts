@@ -1,8 +1,8 @@
 /**
  * Who may come in. A person has the workspace's token or, in a browser, a session that a one-time link began; an agent has its
  * id and capability. Sessions are signed, not stored: they outlive the server, and end with the token. A page of another
- * site gets nowhere: its Origin is refused, a name that was bent to this address (DNS rebinding) is refused by its Host, and a
- * change in a browser needs a header that only a page of ours can send.
+ * site gets nowhere: its Origin is refused, a name that was bent to this address (DNS rebinding) is refused by its Host, and nothing
+ * that a browser sends by itself lets anybody in: no cookie is set or believed, because every port of this machine would get it.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
@@ -11,8 +11,8 @@ import type { Caller, Workspace } from "../../fleet/workspace.ts";
 import type { Limits } from "./limits.ts";
 
 export interface Who extends Caller {
-  /** A cookie comes along with every request of a browser, asked for or not. */
-  via: "bearer" | "cookie";
+  /** A session of a browser, or what a program shows. */
+  via: "bearer" | "session";
 }
 
 /** A request's headers, by their names in lower case. */
@@ -26,32 +26,34 @@ export class Auth {
   readonly #token: string;
   readonly #limits: Limits;
   readonly #codes = new Map<string, number>();
-  /** Ports of one address share their cookies: the name keeps two servers apart. */
-  readonly #cookie: string;
   readonly #port: number;
   readonly #remote: boolean;
+  readonly #public: URL | undefined;
 
-  constructor(workspace: Workspace, place: { port: number; remote: boolean }, limits: Limits) {
+  constructor(
+    workspace: Workspace,
+    place: { port: number; remote: boolean; publicUrl?: string | undefined },
+    limits: Limits,
+  ) {
     this.#workspace = workspace;
     this.#token = workspace.http.token();
     this.#limits = limits;
     this.#port = place.port;
     this.#remote = place.remote;
-    this.#cookie = `midwatch-${place.port}`;
+    this.#public = place.publicUrl === undefined ? undefined : new URL(place.publicUrl);
   }
 
   /** Undefined when nobody known asks. */
   who(headers: Headers): Who | undefined {
-    const bearer = /^bearer +(\S+)$/i.exec(headers("authorization") ?? "")?.[1];
-    if (bearer !== undefined) return this.#bearer(bearer);
-    for (const cookie of (headers("cookie") ?? "").split(";")) {
-      const [name, value] = cookie.trim().split("=");
-      if (name === this.#cookie && value && this.#isSession(value)) return { agent: undefined, via: "cookie" };
-    }
-    return undefined;
+    const bearer =
+      /^bearer +(\S+)$/i.exec(headers("authorization") ?? "")?.[1] ??
+      // All that a browser can say with a WebSocket.
+      /(?:^|,) *session\.([\w.-]+) *(?:,|$)/.exec(headers("sec-websocket-protocol") ?? "")?.[1];
+    return bearer === undefined ? undefined : this.#bearer(bearer);
   }
 
   #bearer(value: string): Who | undefined {
+    if (value.includes(".")) return this.#isSession(value) ? { agent: undefined, via: "session" } : undefined;
     const at = value.indexOf(":");
     if (at === -1) return same(value, this.#token) ? { agent: undefined, via: "bearer" } : undefined;
     const agent = this.#workspace.http.agentOf(value.slice(0, at), value.slice(at + 1));
@@ -62,6 +64,8 @@ export class Auth {
   isForUs(headers: Headers): boolean {
     const host = headers("host") ?? "";
     const origin = headers("origin");
+    // A proxy passes on the name that it was asked by.
+    if (host.toLowerCase() === this.#public?.host) return origin === undefined || origin === this.#public.origin;
     return this.#isOurName(host) && (origin === undefined || origin === `http://${host}`);
   }
 
@@ -75,9 +79,9 @@ export class Auth {
     );
   }
 
-  /** A browser sends cookies along; this header it sends only for a page that we served. */
-  mayChange(who: Who, headers: Headers): boolean {
-    return who.via === "bearer" || (headers("x-midwatch") === "1" && headers("origin") === `http://${headers("host")}`);
+  /** Shows who asks that this server, at this address, knows the token. */
+  proof(url: string, nonce: string): string {
+    return this.#workspace.http.proof(this.#token, url, nonce);
   }
 
   /** For a link that opens the page, once. */
@@ -89,14 +93,13 @@ export class Auth {
     return code;
   }
 
-  /** The cookie of a new session; undefined for a code that is spent, old or wrong. */
+  /** A new session; undefined for a code that is spent, old or wrong. */
   spend(code: string): string | undefined {
     const until = this.#codes.get(code);
     this.#codes.delete(code);
     if (until === undefined || until < performance.now()) return undefined;
     const session = `${randomBytes(12).toString("base64url")}.${Date.now() + this.#limits.sessionMs}`;
-    const age = Math.floor(this.#limits.sessionMs / 1000);
-    return `${this.#cookie}=${session}.${this.#sign(session)}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${age}`;
+    return `${session}.${this.#sign(session)}`;
   }
 
   #isSession(value: string): boolean {
@@ -104,8 +107,9 @@ export class Auth {
     return Number(until) > Date.now() && same(signature, this.#sign(`${id}.${until}`));
   }
 
+  /** In other words than 0.1 signed its cookies with: those went to every port. */
   #sign(session: string): string {
-    return createHmac("sha256", this.#token).update(`session ${session}`).digest("base64url");
+    return createHmac("sha256", this.#token).update(`page ${session}`).digest("base64url");
   }
 }
 

@@ -1,4 +1,6 @@
 /** What one client can take from the server, in one place. Nothing here grows with the number of agents or the size of a log. */
+import type { Share } from "./shares.ts";
+
 export interface Limits {
   /** Of a request's body; a message to an agent or an event is at most 1 MiB. */
   bodyBytes: number;
@@ -11,12 +13,22 @@ export interface Limits {
   answerMs: number;
   /** How long a write waits for a registry that another process has locked: everybody waits with it. */
   lockMs: number;
-  /** Operations under way at once; more are told to come again. */
-  atOnce: number;
   answerItems: number;
   answerBytes: number;
+  /** In all; strangers make room for others. */
   connections: number;
-  sockets: number;
+  /** What a caller may have at once; more is told to come again. */
+  perCaller: {
+    /** Operations until their answer has been taken. */
+    requests: Share;
+    /** Those of them that go on until something happens. */
+    follows: Share;
+    /** Calls and streams of MCP. */
+    mcp: Share;
+    sockets: Share;
+    /** With those of WebSockets. */
+    connections: Share;
+  };
   /** A client that is refused a WebSocket has this long to take the answer and leave. */
   refusedMs: number;
   /** Of a message from a client over the WebSocket, messages in a second, and what it may follow at once. */
@@ -40,11 +52,16 @@ export const LIMITS: Readonly<Limits> = {
   idleMs: 60_000,
   answerMs: 60_000,
   lockMs: 250,
-  atOnce: 64,
   answerItems: 1000,
   answerBytes: 4 << 20,
-  connections: 1024,
-  sockets: 512,
+  connections: 1536,
+  perCaller: {
+    requests: { each: 16, agents: 48, people: 64 },
+    follows: { each: 16, agents: 64, people: 64 },
+    mcp: { each: 16, agents: 512, people: 128 },
+    sockets: { each: 32, agents: 512, people: 512 },
+    connections: { each: 96, agents: 640, people: 640 },
+  },
   refusedMs: 1000,
   messageBytes: 64 << 10,
   messagesPerSecond: 200,

@@ -11,6 +11,7 @@ import { isFields, parseJson } from "../../core/json.ts";
 import type { Headers } from "./auth.ts";
 import type { Door } from "./door.ts";
 import { LogFeeds } from "./log-feed.ts";
+import { Shares } from "./shares.ts";
 import { type Fields, type Subscription, subscribe } from "./subscriptions.ts";
 
 export interface Live {
@@ -30,8 +31,11 @@ export function liveDoor(door: Door): Live {
     maxPayload: limits.messageBytes,
     perMessageDeflate: false,
     clientTracking: true,
+    // Never the other word, which is the session.
+    handleProtocols: (offered) => offered.has("midwatch") && "midwatch",
   });
   const feeds = new LogFeeds(limits);
+  const shares = new Shares(limits.perCaller.sockets);
   const alive = new WeakSet<WebSocket>();
   const pings = setInterval(() => {
     for (const socket of server.clients) {
@@ -53,18 +57,16 @@ export function liveDoor(door: Door): Live {
         const value = request.headers[name];
         return Array.isArray(value) ? value[0] : value;
       };
-      const path = (request.url ?? "").split("?")[0];
-      const refusal = !door.auth.isForUs(headers)
-        ? "403 Forbidden"
-        : path !== "/live"
-          ? "404 Not Found"
-          : door.auth.who(headers) === undefined
-            ? "401 Unauthorized"
-            : server.clients.size >= limits.sockets
-              ? "503 Service Unavailable"
-              : undefined;
-      if (refusal === undefined) server.handleUpgrade(request, socket, head, (client) => take(client));
-      else refuse(socket, refusal, limits.refusedMs);
+      const turnAway = (status: string): void => refuse(socket, status, limits.refusedMs);
+      if (!door.auth.isForUs(headers)) return turnAway("403 Forbidden");
+      if ((request.url ?? "").split("?")[0] !== "/live") return turnAway("404 Not Found");
+      const who = door.auth.who(headers);
+      if (who === undefined) return turnAway("401 Unauthorized");
+      const leave = shares.take(who.agent);
+      if (leave === undefined) return turnAway("503 Service Unavailable");
+      socket.once("close", leave);
+      if (!door.connections.own(request.socket, who.agent)) return turnAway("503 Service Unavailable");
+      server.handleUpgrade(request, socket, head, take);
     },
     close() {
       clearInterval(pings);

@@ -9,8 +9,9 @@ import { type AgentId, isAgentId, isTaskId } from "../../core/ids.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
 import { type Change, type Served, type ServeOptions, usage } from "../../operations/operation.ts";
 import { mcpDoor } from "../mcp/door.ts";
-import { httpDoor } from "./app.ts";
+import { httpDoor, loginLink } from "./app.ts";
 import { Auth } from "./auth.ts";
+import { Connections } from "./connections.ts";
 import type { Door } from "./door.ts";
 import { FleetFeed } from "./fleet-feed.ts";
 import { LIMITS, type Limits } from "./limits.ts";
@@ -32,6 +33,7 @@ export async function serve(
       `${options.host} can be reached from other machines.`,
       "The connection is not encrypted, and whoever has the token can run commands here. --allow-remote says that you want it.",
     );
+  const publicUrl = options.publicUrl === undefined ? undefined : publicOrigin(options.publicUrl);
   workspace.http.token(); // Before there is a port: an agent is refused here.
   const server = createServer({
     headersTimeout: limits.headMs,
@@ -40,7 +42,8 @@ export async function serve(
     connectionsCheckingInterval: Math.min(CHECK_MS, limits.headMs),
     maxHeaderSize: 16 << 10,
   });
-  server.maxConnections = limits.connections;
+  const connections = new Connections(limits);
+  server.on("connection", (socket) => connections.add(socket));
   const port = await listen(server, options);
   // All addresses: the link is for whoever sits here.
   const shown = ["0.0.0.0", "::"].includes(options.host) ? "127.0.0.1" : options.host;
@@ -54,24 +57,24 @@ export async function serve(
   const door: Door = {
     ...place,
     workspace,
-    auth: new Auth(workspace, { port, remote }, limits),
+    auth: new Auth(workspace, { port, remote, publicUrl }, limits),
     fleet,
     limits,
+    connections,
     assets: readAssets(),
     url,
+    publicUrl,
     mcp: mcpDoor(workspace, { ...place, changed }),
     changed,
   };
   const live = liveDoor(door);
-  // Node takes its own handler off a socket that is upgraded; without one a reset by the client ends the process. "close" follows.
-  server.on("connection", (socket) => socket.on("error", () => undefined));
   server.on("request", getRequestListener(httpDoor(door).fetch));
   server.on("upgrade", (request, socket, head) => live.upgrade(request, socket, head));
   server.on("error", (error) => options.tell(`the server: ${error.message}`));
   const withdraw = workspace.http.announce(url, limits.lockMs);
   return {
     url,
-    link: `${url}/login/${door.auth.newCode()}`,
+    link: loginLink(door),
     close: async () => {
       withdraw();
       live.close();
@@ -107,6 +110,12 @@ async function listen(server: Server, { host, port, tell }: ServeOptions): Promi
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+function publicOrigin(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href) return url.origin;
+  throw usage("--public-url is not the address of a server.", "Only scheme, name and port: https://box:8443");
 }
 
 /** An event for each change that came through the server: who, what and on what; never what was said. */

@@ -1,14 +1,30 @@
-/** The page, from the folder that the build left beside us. Read once: the files of a release do not change. */
+/**
+ * The page, from the folder that the build left beside us. Read once: the files of a release do not change. Compressed once too, when the first browser
+ * asks: most servers are never looked at.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 
 export interface Asset {
   body: Uint8Array<ArrayBuffer>;
   type: string;
   /** Its name changes with its content. */
   hashed: boolean;
+  /** What it came to, by encoding. */
+  packed: Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>;
 }
+
+type Encoding = "br" | "gzip";
+
+/** The best first. On threads of their own: nobody waits for them but who asked. */
+const PACK: Readonly<Record<Encoding, (body: Uint8Array) => Promise<Buffer>>> = {
+  br: promisify<Uint8Array, Buffer>(brotliCompress),
+  gzip: promisify<Uint8Array, Buffer>(gzip),
+};
+const ENCODINGS = Object.keys(PACK) as Encoding[];
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -32,9 +48,30 @@ export function readAssets(): ReadonlyMap<string, Asset> {
         const path = join(entry.parentPath, entry.name);
         const type = TYPES[extname(entry.name)] as string;
         const hashed = /-[A-Za-z0-9_-]{8,}\.\w+$/.test(entry.name);
-        return [`/${relative(folder, path)}`, { body: new Uint8Array(readFileSync(path)), type, hashed }];
+        const body = new Uint8Array(readFileSync(path));
+        return [`/${relative(folder, path)}`, { body, type, hashed, packed: new Map() }];
       }),
   );
+}
+
+/** What a browser that takes these encodings gets. */
+export async function packed(
+  { body, packed: known }: Asset,
+  accepted: string,
+): Promise<{ body: Uint8Array<ArrayBuffer>; encoding?: Encoding }> {
+  const encoding = ENCODINGS.find((one) => takes(accepted, one));
+  if (encoding === undefined) return { body };
+  const made = known.get(encoding) ?? PACK[encoding](body).then((bytes) => new Uint8Array(bytes));
+  known.set(encoding, made);
+  return { body: await made, encoding };
+}
+
+/** `br;q=0` is a refusal. */
+function takes(accepted: string, encoding: Encoding): boolean {
+  return accepted.split(",").some((one) => {
+    const [name = "", quality = ""] = one.split(";").map((part) => part.trim().toLowerCase());
+    return name === encoding && !/^q=0(\.0*)?$/.test(quality);
+  });
 }
 
 /** Beside the bundle (dist/midwatch.js), or in dist/ when started from the sources. */

@@ -26,6 +26,12 @@ export const up: Operation = operation({
       .optional(),
     host: z.string().min(1).describe("The address to listen on").meta({ value: "ADDRESS" }).default(HOST),
     allow_remote: z.boolean().describe("Let --host be an address that other machines reach").default(false),
+    public_url: z
+      .string()
+      .min(1)
+      .describe("Where a proxy with TLS in front of this is reached, say https://box:8443 (docs/http.md)")
+      .meta({ value: "URL" })
+      .optional(),
     link: z.boolean().describe("Only print a new link to the dashboard that runs already").default(false),
     install_service: z
       .boolean()
@@ -52,7 +58,8 @@ export const up: Operation = operation({
     "midwatch up --once",
   ],
   async *run(context, given) {
-    const { once, http, port, host, allow_remote: allowRemote, link, install_service, ...settings } = given;
+    const { once, http, port, host, allow_remote: allowRemote, public_url: publicUrl, ...others } = given;
+    const { link, install_service, ...settings } = others;
     const { join, name, labels, ...rest } = settings;
     const config = { ...rest, nats_servers: join, nats_host: name, nats_labels: labels };
     using workspace = workspaceOf(context, { make: !link, config });
@@ -72,7 +79,7 @@ export const up: Operation = operation({
     const terminal = context.terminal && !context.json;
     const serves = http && !once && workspace.isPersons();
     if (http && !once && !serves) tell("an agent does not serve: keeping house only");
-    const served = serves ? await context.serve?.(workspace, { port, host, allowRemote, tell }) : undefined;
+    const served = serves ? await context.serve?.(workspace, { port, host, allowRemote, publicUrl, tell }) : undefined;
     const answering =
       workspace.config.nats_servers !== "" && !once ? context.answerFleet?.(workspace, { tell }) : undefined;
     try {
@@ -102,7 +109,7 @@ export const up: Operation = operation({
 function flagsOf(
   given: { http: boolean; port?: number | undefined; host: string; allow_remote: boolean } & Record<string, unknown>,
 ): string[] {
-  const valued = ["port", "max_running", "leader_ttl", "pause", "join", "name", "labels"].filter(
+  const valued = ["port", "public_url", "max_running", "leader_ttl", "pause", "join", "name", "labels"].filter(
     (name) => given[name] !== undefined,
   );
   return [

@@ -18,7 +18,7 @@ export const metrics: Operation = operation({
 
 /** Undefined when none answers, or we are an agent, which has no token. */
 async function fromServer(workspace: Workspace): Promise<string | undefined> {
-  const server = workspace.http.server();
+  const server = await workspace.http.proven();
   if (server === undefined) return undefined;
   try {
     const headers = { authorization: `Bearer ${workspace.http.token()}` };

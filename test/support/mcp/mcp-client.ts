@@ -42,7 +42,7 @@ export async function stdioClient(lab: Pick<Lab, "folder">, era: Era, versions?:
 }
 
 /** The HTTP door of a lab, as `midwatch up` opens it. */
-export async function httpServer(lab: Lab): Promise<{ url: string; token: string }> {
+export async function httpServer(lab: Pick<Lab, "workspace">): Promise<{ url: string; token: string }> {
   const options = { host: "127.0.0.1", port: 0, allowRemote: false, tell: () => undefined };
   const served = await serve(lab.workspace, options);
   onTestFinished(() => served.close());

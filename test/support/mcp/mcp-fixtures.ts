@@ -12,6 +12,7 @@ import { fromJsonSchema, type McpServer, ResourceNotFoundError, ResourceTemplate
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { httpDoor } from "../../../src/doors/http/app.ts";
 import { Auth } from "../../../src/doors/http/auth.ts";
+import { Connections } from "../../../src/doors/http/connections.ts";
 import { FleetFeed } from "../../../src/doors/http/fleet-feed.ts";
 import { LIMITS } from "../../../src/doors/http/limits.ts";
 import { Changes } from "../../../src/doors/mcp/changes.ts";
@@ -125,10 +126,9 @@ export async function serveFixtures(lab: Lab): Promise<{ url: string; close(): P
   const mcp = mcpOverHttp(fixtureServer, new Changes(async () => new Map()));
   const url = `http://127.0.0.1:${port}`;
   const place = { cwd: lab.folder, env: process.env, limits: LIMITS, assets: new Map(), changed: () => undefined };
-  server.on(
-    "request",
-    getRequestListener(httpDoor({ ...place, workspace: lab.workspace, auth, fleet, url, mcp }).fetch),
-  );
+  const connections = new Connections(LIMITS);
+  const door = { ...place, workspace: lab.workspace, auth, connections, fleet, url, mcp };
+  server.on("request", getRequestListener(httpDoor(door).fetch));
   return {
     url: `${url}/mcp`,
     async close() {

@@ -32,6 +32,11 @@ export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
 }
 
+/** What a login link gave to the page. */
+export function sessionOf(page: string): string {
+  return /<meta name="midwatch-session" content="([\w.-]+)">/.exec(page)?.[1] ?? "";
+}
+
 /** One request with these headers and no others of ours; `host` too may be anything. */
 export async function ask(
   url: string,
@@ -89,8 +94,13 @@ export class Follower {
   closed: { code: number; reason: string } | undefined;
   refused: number | undefined;
 
-  constructor(url: string, headers: Record<string, string>, onMessage?: (message: Message) => void) {
-    this.socket = new WebSocket(`${url.replace("http", "ws")}/live`, { headers, maxPayload: 64 << 20 });
+  constructor(
+    url: string,
+    headers: Record<string, string>,
+    onMessage?: (message: Message) => void,
+    protocols: string[] = [],
+  ) {
+    this.socket = new WebSocket(`${url.replace("http", "ws")}/live`, protocols, { headers, maxPayload: 64 << 20 });
     this.socket.on("message", (data) => {
       const message = JSON.parse(data.toString()) as Message;
       if (onMessage === undefined) this.messages.push(message);

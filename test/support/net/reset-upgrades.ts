@@ -43,7 +43,7 @@ export async function resetUpgrades({ url, pid }: Up, count: number): Promise<Re
 }
 
 /** Files come and go with the rounds of `up`; what a connection holds is a socket. */
-function sockets(pid: number): number {
+export function sockets(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).filter((name) => linkOf(`/proc/${pid}/fd/${name}`).startsWith("socket:"))
     .length;
 }
