@@ -46,7 +46,7 @@ export async function post<T>(operation: string, body: object = {}): Promise<T> 
 async function ask<T>(url: string, init: RequestInit): Promise<T> {
   let answer: Response;
   try {
-    answer = await fetch(url, { ...init, headers: { ...init.headers, ...bearer }, credentials: "omit" });
+    answer = await fetch(url, { ...init, headers: { ...init.headers, ...bearer() }, credentials: "omit" });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Problem(

@@ -62,7 +62,7 @@ export function connect(): void {
   if (signedOut.peek()) return;
   const url = new URL("/live", location.href);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  const opened = new WebSocket(url, protocols);
+  const opened = new WebSocket(url, protocols());
   socket = opened;
   opened.onopen = () => {
     retryMs = FIRST_RETRY_MS;
@@ -88,6 +88,6 @@ async function retry(): Promise<void> {
   retryAt.value = Date.now() + retryMs;
   timer = setTimeout(connect, retryMs);
   retryMs = Math.min(retryMs * 1.7, LAST_RETRY_MS);
-  const answer = await fetch("/api/version", { headers: bearer, credentials: "omit" }).catch(() => undefined);
+  const answer = await fetch("/api/version", { headers: bearer(), credentials: "omit" }).catch(() => undefined);
   if (answer?.status === 401) signedOut.value = true;
 }

@@ -16,7 +16,7 @@ import { connect, connection, retryAt } from "./live.ts";
 import { Button, Command, Empty } from "./parts/bits.tsx";
 import { Icon, type IconName, Logo } from "./parts/icon.tsx";
 import { type Route, route } from "./route.ts";
-import { signedOut, usedLink } from "./session.ts";
+import { beginSession, signedOut, usedLink } from "./session.ts";
 import { StartDialog } from "./start.tsx";
 import { ActDialog } from "./stop.tsx";
 import { watchSummaries } from "./summaries.ts";
@@ -125,7 +125,7 @@ function Lost(): JSX.Element | null {
 function SignedOut(): JSX.Element {
   return (
     <main class="signed-out">
-      <Empty title={usedLink ? "This link was used already, or is too old" : "You are signed out"}>
+      <Empty title={usedLink.value ? "This link was used already, or is too old" : "You are signed out"}>
         <p>This page is opened by a link that is good for one use. Make a new one in a terminal:</p>
         <Command text="midwatch up --link" />
       </Empty>
@@ -139,6 +139,7 @@ function title(): string {
   return `${needs.value.length > 0 ? `(${needs.value.length}) ` : ""}${place} · midwatch`;
 }
 
+beginSession();
 watchTheme();
 listenToKeys();
 watchFleet();

@@ -1,5 +1,6 @@
 /** Light, dark, or as the system has it; remembered by this browser. */
 import { computed, effect, signal } from "@preact/signals";
+import { remember, remembered } from "./storage.ts";
 
 export type Theme = "auto" | "light" | "dark";
 
@@ -26,21 +27,4 @@ export function watchTheme(): void {
     document.documentElement.dataset["theme"] = colours.value;
   });
   effect(() => remember(KEY, theme.value));
-}
-
-/** A browser may refuse to keep anything; the page works without. */
-export function remembered(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-export function remember(key: string, value: string): void {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // Private windows may have no storage.
-  }
 }

@@ -5,7 +5,7 @@ import type { AttentionKind } from "../../../src/core/attention-record.ts";
 import { stateOf } from "../../../src/core/state-words.ts";
 import { type AgentEntry, entries, type FleetItem, isLive, items, tasks } from "../fleet.ts";
 import { byUrgency, needOf } from "../needs.ts";
-import { remember, remembered } from "../theme.ts";
+import { remember, remembered } from "../storage.ts";
 
 export type Show = "all" | "live" | "ended";
 
