@@ -8,6 +8,7 @@ import { parseJson } from "../core/json.ts";
 import { terminalText } from "../core/text/terminal-text.ts";
 import type { Context } from "./context.ts";
 import { announcedServer, httpToken, type ServerFact, storedToken } from "./http-files.ts";
+import { isOurs } from "./trust.ts";
 
 const PATIENCE_MS = 5000;
 const ANSWER_BYTES = 4096;
@@ -20,6 +21,7 @@ export function serverProof(token: string, url: string, nonce: string): string {
 
 /** The server that began last, if it lives and is ours. */
 export async function provenServer(context: Context): Promise<ServerFact | undefined> {
+  if (!isOurs(context)) return undefined; // A file of somebody else's names no server of ours.
   const server = announcedServer(context);
   const token = storedToken(context);
   if (server === undefined || token === undefined) return undefined;
