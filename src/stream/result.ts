@@ -1,6 +1,6 @@
 /** What an ended run's stream tells: its outcome, session, tokens and cost, as its driver reads them. */
 import { toMidwatchError } from "../core/errors.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { questionIn } from "../core/question.ts";
 import type { DeferredCall, RunResult } from "../core/types.ts";
 import type { Activity, Driver, StreamResult } from "../drivers/driver.ts";

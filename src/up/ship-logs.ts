@@ -1,7 +1,7 @@
 /** Finished logs go to the hub when they are archived, if `nats_logs` says so, and can be read there while their host is away. */
 import { lstatSync } from "node:fs";
 import type { AgentId } from "../core/ids.ts";
-import { maskText, maskValue } from "../core/mask.ts";
+import { maskText, maskValue } from "../core/mask/mask.ts";
 import { scratchFile } from "../disk/scratch.ts";
 import { Log } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";

@@ -1,5 +1,5 @@
 import { parseTaskId } from "../../core/ids.ts";
-import { maskText } from "../../core/mask.ts";
+import { maskText } from "../../core/mask/mask.ts";
 import { formatSize } from "../../core/size.ts";
 import { agentRef, time } from "../fields.ts";
 import { type Operation, operation, workspaceOf, z } from "../operation.ts";

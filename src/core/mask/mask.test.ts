@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { masker, maskText, maskValue, RULES } from "./mask.ts";
+import { masker, maskText, maskValue } from "./mask.ts";
 
 describe("masking", () => {
   it.each([
@@ -52,91 +52,12 @@ describe("masking", () => {
   });
 });
 
-describe("ruling text out at a glance", () => {
-  /** All patterns, asked for nothing first. */
-  const slowly = (text: string): string =>
-    RULES.reduce((left, { pattern, named }) => left.replace(pattern, named ? "$1[masked]" : "[masked]"), text);
-  const parts = [
-    "sk-ant-",
-    "pk_live_",
-    "rk_test_",
-    "ghp_",
-    "github_pat_",
-    "glpat-",
-    "AKIA",
-    "asia",
-    "AIza",
-    "xoxb-",
-    "npm_",
-    "hf_",
-    "eyJ",
-    ".",
-    "-----BEGIN RSA PRIVATE KEY-----",
-    "-----END",
-    "Bearer ",
-    "BASIC\t",
-    "api_key",
-    "API-KEY",
-    "apikey",
-    "secret",
-    "token",
-    "access_token",
-    "refreshToken",
-    "password",
-    "Passwd",
-    "client_secret",
-    '"',
-    "'",
-    '\\"',
-    ":",
-    "=",
-    " ",
-    "\u00a0",
-    "\u2003",
-    "https://",
-    "x+y://",
-    "user:",
-    "@host",
-    "0123456789abcdefABCDEF",
-    "é",
-    "\n",
-  ];
-
-  it("hides what the patterns alone would hide, in text and in bytes (property)", () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.oneof(fc.constantFrom(...parts), fc.string({ maxLength: 5 })), { maxLength: 12 }),
-        (some) => {
-          const text = some.join("");
-          expect(maskText(text)).toBe(slowly(text));
-          if (text.isWellFormed()) expect(masker().bytes(Buffer.from(text)).toString()).toBe(slowly(text));
-        },
-      ),
-      { numRuns: 5000 },
-    );
-  });
-
+describe("text and bytes", () => {
   it("a name may be followed by any kind of space, in text and in bytes", () => {
     for (const space of [" ", "\u00a0", "\u1680", "\u2003", "\u3000", "\ufeff"]) {
       const text = `access_token${space}:hunter22`;
       expect(masker().bytes(Buffer.from(text)).toString()).toBe(`access_token${space}:[masked]`);
       expect(maskText(text)).toBe(`access_token${space}:[masked]`);
     }
-  });
-
-  it("a line is clean only if nothing in it would be hidden (property)", () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.oneof(fc.constantFrom(...parts), fc.string({ maxLength: 5 })), { maxLength: 8 }),
-        (some) => {
-          const value = { text: some.join(""), [some[0] ?? "k"]: "hunter22" };
-          const line = Buffer.from(JSON.stringify(value));
-          if (masker().isClean(line)) expect(maskValue(value)).toEqual(value);
-        },
-      ),
-      { numRuns: 3000 },
-    );
-    expect(masker().isClean(Buffer.from('{"a":"\\u0073k-ant-0123456789abcdef"}'))).toBe(false);
-    expect(masker().isClean(Buffer.from('{"a":"nothing \\n here \\\\u"}'))).toBe(true);
   });
 });

@@ -1,0 +1,109 @@
+/**
+ * Finds at a glance where something may begin or end that has to be looked at: by parts of four characters, upper and lower case the
+ * same. One look at each byte, whatever the number of parts: nearly all text has nothing to hide.
+ */
+
+const WORD = "abcdefghijklmnopqrstuvwxyz0123456789_-+.";
+/** What may stand behind a name and before its value; the last are the bytes that a space beyond ASCII begins with. */
+const AFTER = "\"'\\:=> \t\n\r\v\f`\u00a0\u00c2\u00e1\u00e2\u00e3\u00ef";
+const FILTER_BITS = 16;
+const SLOT_BITS = 13;
+const MIX = 0x9e3779b1;
+const LOWER = Uint8Array.from({ length: 256 }, (_, code) => (code >= 65 && code <= 90 ? code + 32 : code));
+
+/** What to do at a hit, whose last byte is at `last`; returns where to go on, `last + 1` at the least. */
+export type Visit = (which: number, last: number) => number;
+
+export class Trigger {
+  readonly #filter: Uint8Array = new Uint8Array(1 << FILTER_BITS);
+  readonly #parts: Int32Array = new Int32Array(1 << SLOT_BITS);
+  /** Behind each part the number of its kind, from 1 on. */
+  readonly #kinds: Uint16Array = new Uint16Array(1 << SLOT_BITS);
+
+  /** `parts[i]` are the parts of kind i; in one # is a digit, ^ a hex digit, * a letter, digit or one of _-+. and ! what may follow a name. */
+  constructor(parts: readonly (readonly string[])[]) {
+    for (const [kind, list] of parts.entries())
+      for (const part of list.flatMap(spellings)) {
+        const window = [...part].reduce((sum, letter) => (sum << 8) | letter.charCodeAt(0), 0);
+        const hash = Math.imul(window, MIX);
+        this.#filter[hash >>> (32 - FILTER_BITS)] = 1;
+        let slot = hash >>> (32 - SLOT_BITS);
+        while (this.#kinds[slot] !== 0) slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
+        this.#parts[slot] = window;
+        this.#kinds[slot] = kind + 1;
+      }
+  }
+
+  /** Whether there is a hit at all. */
+  isIn(text: string | Uint8Array): boolean {
+    return typeof text === "string" ? this.#isInText(text) : this.#isInBytes(text);
+  }
+
+  #isInBytes(bytes: Uint8Array): boolean {
+    const filter = this.#filter;
+    const lower = LOWER;
+    const { length } = bytes;
+    let window = 0;
+    for (let i = 0; i < length; i++) {
+      window = (window << 8) | (lower[bytes[i] as number] as number);
+      const hash = Math.imul(window, MIX);
+      if (filter[hash >>> (32 - FILTER_BITS)] !== 0 && this.#kindOf(window, hash) !== 0) return true;
+    }
+    return false;
+  }
+
+  #isInText(text: string): boolean {
+    const filter = this.#filter;
+    const lower = LOWER;
+    const { length } = text;
+    let window = 0;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      // A space beyond Latin-1 is three bytes, the first of which is listed.
+      window = (window << 8) | (code < 256 ? (lower[code] as number) : 0xe2);
+      const hash = Math.imul(window, MIX);
+      if (filter[hash >>> (32 - FILTER_BITS)] !== 0 && this.#kindOf(window, hash) !== 0) return true;
+    }
+    return false;
+  }
+
+  /** Every hit, first to last; one in what was passed over is not told. */
+  visit(bytes: Uint8Array, visit: Visit): void {
+    const filter = this.#filter;
+    const lower = LOWER;
+    const { length } = bytes;
+    let window = 0;
+    for (let i = 0; i < length; i++) {
+      window = (window << 8) | (lower[bytes[i] as number] as number);
+      const hash = Math.imul(window, MIX);
+      if (filter[hash >>> (32 - FILTER_BITS)] === 0) continue;
+      for (let slot = hash >>> (32 - SLOT_BITS); this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1)) {
+        if (this.#parts[slot] !== window) continue;
+        const next = visit((this.#kinds[slot] as number) - 1, i);
+        if (next <= i + 1) continue;
+        i = next - 1;
+        window = 0;
+        break;
+      }
+    }
+  }
+
+  #kindOf(window: number, hash: number): number {
+    for (let slot = hash >>> (32 - SLOT_BITS); this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1))
+      if (this.#parts[slot] === window) return this.#kinds[slot] as number;
+    return 0;
+  }
+}
+
+function spellings(part: string): string[] {
+  for (const [sign, letters] of [
+    ["*", WORD],
+    ["!", AFTER],
+    ["#", "0123456789"],
+    ["^", "0123456789abcdef"],
+  ] as const) {
+    const at = part.indexOf(sign);
+    if (at >= 0) return [...letters].flatMap((letter) => spellings(part.slice(0, at) + letter + part.slice(at + 1)));
+  }
+  return [part.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())];
+}
