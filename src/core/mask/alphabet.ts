@@ -3,7 +3,7 @@
 const LETTERS = { digit: "0123456789", lower: "abcdefghijklmnopqrstuvwxyz", upper: "ABCDEFGHIJKLMNOPQRSTUVWXYZ" };
 const BOTH = LETTERS.lower + LETTERS.upper + LETTERS.digit;
 
-type Alphabet = "n" | "h" | "l" | "u" | "a" | "w" | "e" | "b" | "d" | "p" | "t" | "v";
+type Alphabet = "n" | "h" | "l" | "u" | "a" | "w" | "e" | "b" | "d" | "p" | "t" | "v" | "c" | "q";
 
 /** By the letter that stands for it in a rule. */
 const ALPHABETS: Readonly<Record<Alphabet, string>> = {
@@ -19,6 +19,10 @@ const ALPHABETS: Readonly<Record<Alphabet, string>> = {
   p: `${BOTH}_-/@`,
   /** What stands behind `Bearer`. */
   t: `${BOTH}_-.=~+/:`,
+  /** Names of variables. */
+  c: `${LETTERS.upper}${LETTERS.digit}_`,
+  /** Words, and names in programs. */
+  q: `${LETTERS.lower}${LETTERS.upper}_-.$=`,
   /** What a value without quotes is made of: anything but spaces, quotes, commas, brackets that end something. */
   v: [...Array(94).keys()]
     .map((i) => String.fromCharCode(33 + i))

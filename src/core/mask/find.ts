@@ -1,34 +1,38 @@
 /** Where secrets stand in some bytes: shapes, named values and armoured keys, in the bytes as a person sees them. */
 import type { Span } from "../secret-values.ts";
 import { Stretches } from "./alphabet.ts";
-import { BLOCK, Blocks } from "./blocks.ts";
-import { ADDRESS, matchAddress, matchNamed, matchScheme, NAMES, SCHEMES } from "./named.ts";
+import { BLOCK, type BlockFound, Blocks } from "./blocks.ts";
+import { ADDRESS, matchAddress, matchNamed, matchScheme, NAMES, SCHEMES, type Text, type Word } from "./named.ts";
+import { PIECE } from "./pieces.ts";
 import { RULES } from "./rules.ts";
 import { type Found, matchShape, shapesOf } from "./shapes.ts";
 import { Trigger } from "./trigger.ts";
 import { ESCAPES, isVeiled, see, type View } from "./view.ts";
 
-/** What is sought at a sight; the last kind is an escape, at whose sight the bytes are read as a person sees them. */
+/** What is sought at a sight, by its number. */
 const SHAPES = RULES.flatMap(shapesOf);
 const [NAME, SCHEME] = [SHAPES.length, SHAPES.length + NAMES.length];
 const ADDRESS_KIND = SCHEME + SCHEMES.length;
-const BLOCK_KIND = ADDRESS_KIND + 1;
+/** One more is the armoured key. At the sight of an escape the bytes are read as a person sees them. */
 const ESCAPE_KIND = ADDRESS_KIND + 2;
+const PIECE_KIND = ADDRESS_KIND + 3;
 
-let made: { all: Trigger; escapes: Trigger } | undefined;
-function triggers(): { all: Trigger; escapes: Trigger } {
-  const sights = [...SHAPES, ...NAMES, ...SCHEMES].map(({ sight }) => [sight]);
-  made ??= {
-    all: new Trigger([...sights, [ADDRESS], [BLOCK], [...ESCAPES]]),
-    escapes: new Trigger([[...ESCAPES]]),
-  };
+/** Made when the first text has to be looked at: many commands show none. */
+function trigger(): Trigger {
+  made ??= new Trigger([
+    ...[...SHAPES, ...NAMES, ...SCHEMES].map(({ sight }) => [sight]),
+    [ADDRESS],
+    [BLOCK],
+    [...ESCAPES],
+    [PIECE],
+  ]);
   return made;
 }
+let made: Trigger | undefined;
 
-/** Whether there can be anything at all: asked first of all text, and nearly all of it has nothing. */
-export function mayHide(text: string | Uint8Array): boolean {
-  const veiled = typeof text === "string" ? text.includes("%") || text.includes("\u001b") : isVeiled(text);
-  return veiled || triggers().all.isIn(text);
+/** Whether there can be anything at all: nearly all text has nothing. */
+export function mayHide(text: string): boolean {
+  return trigger().isIn(text);
 }
 
 export interface Hidden {
@@ -36,30 +40,28 @@ export interface Hidden {
   spans: Span[];
   /** The text ends within an armoured key. */
   goesOn: boolean;
+  /** It may be a piece of a text that comes in pieces. */
+  isPiece: boolean;
+  /** What a person sees, where that differs from the bytes. */
+  view: View | undefined;
 }
 
 /** `open`: at the end of the bytes, what begins like a key counts as one, because the rest may come later. */
 export function findSecrets(bytes: Uint8Array, open: boolean): Hidden {
-  const view = viewOf(bytes);
-  const { spans, goesOn } = findIn(view?.bytes ?? bytes, open);
-  return { spans: view === undefined ? spans : toBytes(view, spans), goesOn };
-}
-
-/** Undefined where a person sees just the bytes. */
-export function viewOf(bytes: Uint8Array): View | undefined {
-  return isVeiled(bytes) || triggers().escapes.isIn(bytes) || hasSlashEscape(bytes) ? see(bytes) : undefined;
-}
-
-function hasSlashEscape(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes("\\/");
+  const plain = findIn(bytes, open, true);
+  if (!plain.veiled) return { ...plain, view: undefined };
+  const view = see(bytes);
+  const seen = findIn(view.bytes, open, false);
+  return { ...seen, spans: toBytes(view, seen.spans), view };
 }
 
 export function toBytes({ starts, ends }: View, spans: readonly Span[]): Span[] {
   return merged(spans.map(({ start, end }) => ({ start: starts[start] as number, end: ends[end - 1] as number })));
 }
 
-/** In order, with those that touch or overlap as one. */
+/** In order, with those that overlap as one. */
 export function merged(spans: readonly Span[]): Span[] {
+  if (spans.length < 2) return [...spans];
   const all: Span[] = [];
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
     const last = all.at(-1);
@@ -69,28 +71,46 @@ export function merged(spans: readonly Span[]): Span[] {
   return all;
 }
 
-function findIn(bytes: Uint8Array, open: boolean): Hidden {
-  const runs = new Stretches(bytes);
-  const blocks = new Blocks(bytes, runs);
-  const spans: Span[] = [];
-  let goesOn = false;
-  const match = (kind: number, last: number): Found | undefined => {
-    const shape = SHAPES[kind];
-    if (shape !== undefined) return matchShape(shape, bytes, last - shape.behind, runs, open);
-    if (kind < SCHEME) return matchNamed(NAMES[kind - NAME] as (typeof NAMES)[number], bytes, last, runs, open);
-    if (kind < ADDRESS_KIND) return matchScheme(SCHEMES[kind - SCHEME] as (typeof SCHEMES)[number], bytes, last, runs);
-    if (kind === ADDRESS_KIND) return matchAddress(bytes, last, open);
-    if (kind !== BLOCK_KIND) return undefined;
-    const block = blocks.match(last);
-    goesOn ||= block?.goesOn === true;
-    return block;
-  };
-  triggers().all.visit(bytes, (kind, last) => {
-    if (kind === ESCAPE_KIND) return last + 1;
-    const found = match(kind, last);
-    if (found === undefined || found.end <= found.start) return last + 1;
-    spans.push({ start: found.start, end: found.end });
-    return found.end;
+/** So many values are judged by all that is known of words and code, more in a longer text; what comes behind is hidden in doubt. */
+const JUDGED_LEAST = 64;
+const JUDGED_EVERY = 256;
+
+type FoundIn = Omit<Hidden, "view"> & { veiled: boolean };
+
+/** `asBytes`: it ends where an escape shows that a person sees something else. */
+function findIn(bytes: Uint8Array, open: boolean, asBytes: boolean): FoundIn {
+  const found: FoundIn = { spans: [], goesOn: false, isPiece: false, veiled: false };
+  let text: (Text & { blocks: Blocks }) | undefined;
+  let toJudge = JUDGED_LEAST + Math.floor(bytes.length / JUDGED_EVERY);
+  const rare = trigger().visit(bytes, (kind, last) => {
+    if (kind === PIECE_KIND) found.isPiece = true;
+    if (kind === ESCAPE_KIND) found.veiled ||= asBytes;
+    if (kind >= ESCAPE_KIND) return found.veiled ? bytes.length : last + 1;
+    text ??= textOf(bytes, open, () => toJudge-- > 0);
+    const one = match(kind, last, text);
+    if (one === undefined) return last + 1;
+    if ("goesOn" in one) found.goesOn ||= one.goesOn === true;
+    if (one.end <= one.start) return last + 1;
+    found.spans.push({ start: one.start, end: one.end });
+    if (asBytes && bytes[one.end] === BACKSLASH && bytes[one.end + 1] === SLASH) found.veiled = true;
+    return one.end;
   });
-  return { spans: merged(spans), goesOn };
+  if (asBytes && rare) found.veiled ||= isVeiled(bytes);
+  found.spans = merged(found.spans);
+  return found;
+}
+const [BACKSLASH, SLASH] = [92, 47];
+
+function textOf(bytes: Uint8Array, open: boolean, judges: () => boolean): Text & { blocks: Blocks } {
+  const runs = new Stretches(bytes);
+  return { bytes, runs, open, judges, blocks: new Blocks(bytes, runs) };
+}
+
+function match(kind: number, last: number, text: Text & { blocks: Blocks }): Found | BlockFound | undefined {
+  const { bytes, runs, open, blocks } = text;
+  const shape = SHAPES[kind];
+  if (shape !== undefined) return matchShape(shape, bytes, last - shape.behind, runs, open);
+  if (kind < SCHEME) return matchNamed(NAMES[kind - NAME] as Word, text, last);
+  if (kind < ADDRESS_KIND) return matchScheme(SCHEMES[kind - SCHEME] as Word, text, last);
+  return kind === ADDRESS_KIND ? matchAddress(bytes, last, open) : blocks.match(last);
 }

@@ -5,7 +5,7 @@
  */
 import { MASK, replaceSpans, type SecretFinder, type Span } from "../secret-values.ts";
 import { bodyLine } from "./blocks.ts";
-import { findSecrets, type Hidden, mayHide, merged, toBytes, viewOf } from "./find.ts";
+import { findSecrets, type Hidden, mayHide, merged, toBytes } from "./find.ts";
 import { type Piece, pieceOf, spansWithin } from "./pieces.ts";
 
 export interface Masker {
@@ -36,18 +36,14 @@ export function nothingBefore(): Before {
 
 export function masker(finder?: SecretFinder): Masker {
   let count = 0;
-  /** Values first: a shape within a value must not leave the rest of the value behind. */
-  const known = (bytes: Uint8Array): Span[] => {
-    if (finder === undefined) return [];
-    const plain = finder.find(bytes);
-    const view = viewOf(bytes);
-    return view === undefined ? plain : [...plain, ...toBytes(view, finder.find(view.bytes))];
-  };
   const spansIn = (given: Uint8Array, open: boolean): Hidden => {
-    const values = known(given);
-    if (!open && values.length === 0 && !mayHide(given)) return { spans: values, goesOn: false };
-    const { spans, goesOn } = findSecrets(given, open);
-    return { spans: merged([...values, ...spans]), goesOn };
+    const found = findSecrets(given, open);
+    if (finder === undefined) return found;
+    const values = finder.find(given);
+    const seen = found.view === undefined ? [] : toBytes(found.view, finder.find(found.view.bytes));
+    return values.length + seen.length === 0
+      ? found
+      : { ...found, spans: merged([...values, ...seen, ...found.spans]) };
   };
   const cut = (given: Buffer, spans: readonly Span[]): Buffer => {
     count += spans.length;
@@ -85,18 +81,14 @@ export function masker(finder?: SecretFinder): Masker {
     value,
     bytes,
     line(given, before) {
-      const piece = pieceOf(given);
-      if (!before.block && piece === undefined && before.piece === undefined) {
-        const { spans, goesOn } = spansIn(given, false);
-        before.block = goesOn;
-        return cut(given, spans);
-      }
-      const own = spansIn(given, false);
-      const body = before.block ? bodyLine(given) : { spans: [], goesOn: false };
-      const within = piece === undefined ? [] : spansWithin(piece, before.piece, (joined) => spansIn(joined, true));
-      before.block = own.goesOn || body.goesOn;
+      const { spans, goesOn, isPiece } = spansIn(given, false);
+      const piece = isPiece ? pieceOf(given) : undefined;
+      const body = before.block ? bodyLine(given) : undefined;
+      const within = piece && spansWithin(piece, before.piece, (joined) => spansIn(joined, true));
+      before.block = goesOn || body?.goesOn === true;
       before.piece = piece;
-      return cut(given, merged([...own.spans, ...body.spans, ...within]));
+      if (body === undefined && within === undefined) return cut(given, spans);
+      return cut(given, merged([...spans, ...(body?.spans ?? []), ...(within ?? [])]));
     },
     leaves: (given) => spansIn(given, false).spans.length === 0,
   };

@@ -3,7 +3,7 @@ import { alphabet, isIn, isWord, type Stretches } from "./alphabet.ts";
 import { type Found, isEscapeLetter } from "./shapes.ts";
 import { isRandom, isSecret } from "./value.ts";
 
-interface Word {
+export interface Word {
   word: string;
   /** Four characters at whose sight it is looked for, and where the word begins in them. */
   sight: string;
@@ -26,11 +26,11 @@ export const NAMES: readonly Word[] = [
   word("passphrase", "phra"),
   word("pwd", "pwd!"),
   word("pass", "_pas"),
-  word("pat", "_pat"),
+  word("pat", "pat!"),
   word("auth", "uth!"),
-  word("credentials", "dent"),
-  word("credential", "dent"),
-  word("creds", "eds!"),
+  word("credentials", "cred"),
+  word("credential", "cred"),
+  word("creds", "cred"),
   word("login", "gin!"),
   word("session", "_ses"),
   word("sig", "sig="),
@@ -48,58 +48,70 @@ const GAP_MOST = 12;
 const VALUE_MOST = 512;
 /** As much of a value is judged. */
 const JUDGED = 80;
+const VALUE_LEAST = 6;
+const SCHEME_LEAST = 8;
+/** `<password>`, `$PASSWORD`, `{password}`, `***`, `[password]` */
+const PLACE_HOLDERS = new Set([..."<${*["].map((sign) => sign.charCodeAt(0)));
 const NAME = alphabet("d");
 const VALUE = alphabet("v");
 const TOKEN = alphabet("t");
+const LOUD = alphabet("c");
+const WORDY = alphabet("q");
+
+/** A text, and what is known of it so far. */
+export interface Text {
+  bytes: Uint8Array;
+  runs: Stretches;
+  /** What comes to the end of the text may go on. */
+  open: boolean;
+  /** Whether there is time to judge one more value. */
+  judges(): boolean;
+}
 
 /** `last` is where the sight of the word ends. */
-export function matchNamed(
-  named: Word,
-  bytes: Uint8Array,
-  last: number,
-  runs: Stretches,
-  open: boolean,
-): Found | undefined {
+export function matchNamed(named: Word, given: Text, last: number): Found | undefined {
+  const { bytes, runs, open } = given;
   const start = last - 3 + named.at;
   const end = start + named.word.length;
   if (!isWordAt(named.word, bytes, start) || isWord(bytes[end])) return undefined;
-  let first = start;
-  while (first > 0 && start - first < NAME_MOST && isIn(NAME, bytes[first - 1]) && bytes[first - 1] !== EQUALS) first--;
-  if (isEscapeLetter(bytes, first)) first++;
+  const first = nameStart(bytes, start);
   const sign = signBehind(bytes, end, bytes[first] === DASH);
   if (sign < 0) return undefined;
-  let from = gap(bytes, sign);
-  const plain = from;
-  if (named.word === "authorization") from = behindScheme(bytes, from, runs);
+  const plain = gap(bytes, sign);
+  const from = named.word === "authorization" ? behindScheme(bytes, plain, runs) : plain;
   const quote = bytes[from - 1];
   const quoted = quote === DOUBLE || quote === SINGLE || quote === TICK;
   const to = quoted ? endOfQuoted(bytes, from, quote) : Math.min(runs.end(VALUE, from), from + VALUE_MOST);
-  if (to <= from) return undefined;
+  if (to <= from || (!quoted && bytes[first - 1] === COLON && bytes[end] === COLON)) return undefined; // `arn:x:secret:name`
   const found = { start: from, end: to };
   if (open && to === bytes.length) return found;
+  const tight = from - sign <= (quoted ? 1 : 0) && sign - end === 1;
+  const loud = tight && runs.end(LOUD, first) >= end;
+  const wordy = runs.end(WORDY, from) >= to;
+  if (to - from < VALUE_LEAST || (wordy && !quoted && !loud && from === plain)) return undefined;
+  if (!given.judges()) return wordy ? undefined : found;
   const name = text(bytes, first, end).replace(/^-+/, "");
   const value = text(bytes, from, Math.min(to, from + JUDGED));
-  return isSecret({
-    name,
-    word: from > plain ? "scheme" : named.word,
-    value,
-    quoted,
-    tight: from - sign <= (quoted ? 1 : 0) && sign - end === 1,
-  })
-    ? found
-    : undefined;
+  return isSecret({ name, word: from > plain ? "scheme" : named.word, value, quoted, loud }) ? found : undefined;
+}
+
+function nameStart(bytes: Uint8Array, word: number): number {
+  let first = word;
+  while (first > 0 && word - first < NAME_MOST && isIn(NAME, bytes[first - 1]) && bytes[first - 1] !== EQUALS) first--;
+  return isEscapeLetter(bytes, first) ? first + 1 : first;
 }
 
 /** `Bearer x` wherever it stands: only what is no word. */
-export function matchScheme(scheme: Word, bytes: Uint8Array, last: number, runs: Stretches): Found | undefined {
+export function matchScheme(scheme: Word, { bytes, runs, judges }: Text, last: number): Found | undefined {
   const start = last - 3 + scheme.at;
   const end = start + scheme.word.length;
   if (!isWordAt(scheme.word, bytes, start)) return undefined;
   let from = end;
   while (from - end < GAP_MOST && (bytes[from] === SPACE || bytes[from] === TAB)) from++;
-  if (from === end) return undefined;
   const to = runs.end(TOKEN, from);
-  return isRandom(text(bytes, from, Math.min(to, from + JUDGED))) ? { start: from, end: to } : undefined;
+  if (from === end || to - from < SCHEME_LEAST) return undefined;
+  const isOne = judges() ? isRandom(text(bytes, from, Math.min(to, from + JUDGED))) : runs.end(WORDY, from) < to;
+  return isOne ? { start: from, end: to } : undefined;
 }
 
 /** The password of an address; `last` is the second slash. */
@@ -109,7 +121,7 @@ export function matchAddress(bytes: Uint8Array, last: number, open: boolean): Fo
     const byte = bytes[i] as number;
     if (byte === AT) {
       const from = colon + 1;
-      return colon < 0 || i - from < 3 || /^[<${*[]|^%[({]/.test(text(bytes, from, i))
+      return colon < 0 || i - from < 3 || PLACE_HOLDERS.has(bytes[from] as number)
         ? undefined
         : { start: from, end: i };
     }

@@ -3,7 +3,6 @@
  * beginning that is known is hidden at once, before it is known whether it goes on; the beginning itself may be cut, and tells nothing.
  */
 import type { Span } from "../secret-values.ts";
-import type { Hidden } from "./find.ts";
 
 export interface Piece {
   /** Which text it belongs to. */
@@ -14,7 +13,8 @@ export interface Piece {
   at: number;
 }
 
-const DELTA = Buffer.from("delta");
+/** At its sight a line is looked at. */
+export const PIECE = "delt";
 /** A piece is a few words; what is longer is a message, which stands on its own. */
 const LINE_MOST = 64 << 10;
 /** Longer than what tells a key before its secret part; of an armoured key all is kept. */
@@ -24,7 +24,7 @@ const FIELD = /"(text|content|delta|partial_json|thinking|output|arguments)":"((
 
 /** Undefined when the line holds no piece. */
 export function pieceOf(line: Buffer): Piece | undefined {
-  if (line.length > LINE_MOST || line[0] !== 123 || !line.includes(DELTA)) return undefined;
+  if (line.length > LINE_MOST || line[0] !== 123) return undefined;
   const text = line.toString("latin1");
   const found = [...text.matchAll(FIELD)].at(-1);
   const [whole, field, content] = found ?? [];
@@ -34,7 +34,11 @@ export function pieceOf(line: Buffer): Piece | undefined {
 }
 
 /** What is to be hidden in a piece, behind the one before it. The piece is made to hold what the next has to know. */
-export function spansWithin(piece: Piece, before: Piece | undefined, find: (joined: Buffer) => Hidden): Span[] {
+export function spansWithin(
+  piece: Piece,
+  before: Piece | undefined,
+  find: (joined: Buffer) => { spans: Span[]; goesOn: boolean },
+): Span[] {
   const { at } = piece;
   const { length } = piece.text;
   const earlier = before?.of === piece.of ? before.text : Buffer.alloc(0);

@@ -21,7 +21,7 @@ export interface Shape {
 
 /** One for each beginning. */
 export function shapesOf({ begins, follows, back, needs, alone }: Rule): Shape[] {
-  const parts = follows === "" ? [] : follows.split(" ").map((part) => partOf(part) ?? ascii(part));
+  const parts = follows.split(" ").map((part) => partOf(part) ?? ascii(part));
   const [first] = parts;
   return begins.split(" ").map((text) => ({
     begins: ascii(text),
@@ -33,9 +33,16 @@ export function shapesOf({ begins, follows, back, needs, alone }: Rule): Shape[]
   }));
 }
 
-/** The last four characters of its beginning: they hold the sign that words do not have. A shorter one takes from what is around it. */
+/** Four characters that few words have: with a sign between letters or a digit, if there are such. A shorter beginning takes from what is around it. */
 function sightOf(text: string, back: string | undefined, next: Part | undefined): { sight: string; behind: number } {
-  if (text.length >= 4) return { sight: text.slice(-4), behind: text.length - 1 };
+  if (text.length >= 4) {
+    const places = Array.from({ length: text.length - 3 }, (_, at) => at);
+    const rarity = (at: number): number =>
+      (/^.[^A-Za-z0-9]|^..[^A-Za-z0-9]/.test(text.slice(at, at + 4)) ? 2 : 0) +
+      (/\d/.test(text.slice(at, at + 4)) ? 1 : 0);
+    const best = places.toSorted((a, b) => rarity(b) - rarity(a))[0] as number;
+    return { sight: text.slice(best, best + 4), behind: best + 3 };
+  }
   const before = back === undefined ? "" : back.startsWith("n") ? "#" : "*";
   const around = (before + text).slice(0, 4);
   const behind = next?.which === alphabet("n") ? "#" : next?.which === alphabet("h") ? "^" : "*";
@@ -123,7 +130,7 @@ export function isEscapeLetter(bytes: Uint8Array, at: number): boolean {
 }
 
 /** A key has them soon, and a look has to be short. */
-const NEEDS_WITHIN = 64;
+const NEEDS_WITHIN = 32;
 
 function has(needs: Rule["needs"], bytes: Uint8Array, from: number, to: number): boolean {
   if (needs === undefined) return true;

@@ -7,8 +7,8 @@ export interface Named {
   word: string;
   value: string;
   quoted: boolean;
-  /** No space between name, sign and value. */
-  tight: boolean;
+  /** `NAME=value`, in capitals and without spaces. */
+  loud: boolean;
 }
 
 /** What a key may be for that has to be kept. */
@@ -35,11 +35,11 @@ const PLACE_HOLDER =
   /^(?:x{3,}|\*{2,}|\.{3}|-{3,}|_{3,}|0{6,}|your|my[-_ ]|some[-_ ]|an?[-_ ]|the[-_ ]|example|sample|dummy|fake|foo|bar|test|mock|stub|placeholder|change|insert|replace|enter|redacted|masked|todo|tbd|env[.:(]|process\.|os\.|config[.[]|self\.|this\.|props\.|req\.|ctx\.|vault:|secretref|arn:|projects\/)/i;
 /** A variable, a template, a call, a type, a range of versions, an address, a path, a time, a hash of a package. */
 const CODE =
-  /^(?:[$<{[(*@#!?~^>|]|\/(?:home|usr|etc|var|tmp|run|opt|root|mnt|srv|dev|proc|sys|bin|lib|app|data|Users|private)\b|\/[a-z0-9._/-]*$|%[A-Za-z({]|\.{1,2}\/|[a-z][a-z0-9+.-]*:\/\/|[~^]?v?\d+\.\d+|\d{4}-\d\d-\d\d|sha(?:1|256|384|512)-|npm:|workspace:|file:|data:|function\b|async\b|await\b|new\b|new[A-Z]|lambda\b|get[A-Z_]|gen(?:erate)?[A-Z_]|use[A-Z]|read[A-Z_])|\$\{|\{\{|[([]|=>|::|->/;
+  /^(?:[$<{[(*@#!?~^>|]|0x|HTTP\/|\/(?:home|usr|etc|var|tmp|run|opt|root|mnt|srv|dev|proc|sys|bin|lib|app|data|Users|private)\b|\/[a-z0-9._/-]*$|%[A-Za-z({]|\.{1,2}\/|[a-z][a-z0-9+.-]*:\/\/|[~^]?v?\d+\.\d+|\d{4}-\d\d-\d\d|sha(?:1|256|384|512)-|npm:|workspace:|file:|data:|function\b|async\b|await\b|new\b|new[A-Z]|lambda\b|get[A-Z_]|gen(?:erate)?[A-Z_]|use[A-Z]|read[A-Z_])|\$\{|\{\{|[([]|=>|::|->/;
 const TELLS = /pass|token|secret|key|auth|cred|login|value|variable|string/i;
 const RANDOM_LEAST = 8;
 
-export function isSecret({ name, word, value, quoted, tight }: Named): boolean {
+export function isSecret({ name, word, value, quoted, loud }: Named): boolean {
   if (value.length < 6 || PLAIN_PARTS.has(partBefore(name, word))) return false;
   const bare = value.replace(/[?!.;:|]+$/, "");
   if (WORDS.has(bare.toLowerCase()) || PLACE_HOLDER.test(value) || CODE.test(value)) return false;
@@ -48,9 +48,9 @@ export function isSecret({ name, word, value, quoted, tight }: Named): boolean {
   // `token: next.value`, `password: "must be set"`, `secret: app-tls-secret`, `"password": "Passwort"`
   if (!digits && (/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(bare) || /\s/.test(bare))) return false;
   if (!digits && /^[A-Za-z]+(?:[-_. ][A-Za-z]+)+$/.test(bare) && TELLS.test(bare)) return false;
-  const loud = /^[A-Z0-9_]+$/.test(name) && tight;
   if (!digits && !loud && /^[A-Z]?[a-z]+$/.test(bare) && (/^[A-Z]/.test(bare) || TELLS.test(bare))) return false;
   if (!digits && /^[A-Z][A-Z_]*$/.test(bare)) return false; // The name of another variable.
+  if (!loud && !quoted && (isTypeName(bare) || DOTTED.test(bare))) return false;
   if (/^\d+$/.test(bare)) return word.startsWith("pass") || word === "pwd" ? bare.length >= 6 : bare.length >= 16;
   if (/^\w+\/[\w./-]+\.\w{1,5}$/.test(bare)) return false; // A path.
   switch (word) {
@@ -70,6 +70,16 @@ export function isSecret({ name, word, value, quoted, tight }: Named): boolean {
   }
 }
 
+/** `step2.value`, `ed25519.PrivateKey` */
+const DOTTED = /^[A-Za-z_$][\w$]{0,23}(?:\.[A-Za-z_$][\w$]{0,23})+$/;
+
+/** `Uint8Array`, `_EndOfFile`, `TokenSchema$1`: words that can be spoken, with a capital each. */
+function isTypeName(value: string): boolean {
+  const words = value.replaceAll(/^_|\$\d+$/g, "");
+  if (!/^(?:[A-Z]+[a-z]+\d{0,2})+$/.test(words)) return false;
+  return words.match(/[A-Z]+[a-z]+/g)?.every((one) => /[aeiouy]/i.test(one)) === true;
+}
+
 /** In quotes or behind `NAME=` a word counts as a value; anywhere else it is a word of a program. */
 function isWorth(value: string, quoted: boolean, loud: boolean): boolean {
   return (
@@ -83,7 +93,7 @@ function isWorth(value: string, quoted: boolean, loud: boolean): boolean {
 
 /** Not a word, nor words: letters and digits, or capitals within. */
 export function isRandom(value: string): boolean {
-  if (value.length < RANDOM_LEAST) return false;
+  if (value.length < RANDOM_LEAST || CODE.test(value)) return false;
   if (/\d/.test(value)) return /[A-Za-z]/.test(value) && !/^[A-Za-z]+[-_.]?\d{1,4}$/.test(value);
   return (value.match(/[a-z][A-Z]/g)?.length ?? 0) * 5 >= value.length;
 }

@@ -27,9 +27,12 @@ for (const [value, digit] of [..."0123456789abcdef"].entries()) {
 
 /** Whether a view would differ from the bytes, apart from `\/`, which only matters where there is something to hide. */
 export function isVeiled(bytes: Uint8Array): boolean {
-  if (bytes.includes(ESC)) return true;
-  for (let at = bytes.indexOf(PERCENT); at >= 0; at = bytes.indexOf(PERCENT, at + 1))
-    if ((HEX[bytes[at + 1] ?? 0] as number) >= 0 && (HEX[bytes[at + 2] ?? 0] as number) >= 0) return true;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === ESC) return true;
+    if (byte !== PERCENT) continue;
+    if ((HEX[bytes[i + 1] ?? 0] as number) >= 0 && (HEX[bytes[i + 2] ?? 0] as number) >= 0) return true;
+  }
   return false;
 }
 

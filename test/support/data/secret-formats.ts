@@ -72,7 +72,7 @@ npm | npm_{a36}
 PyPI | pypi-AgEIcHlwaS5vcmc{w70}
 RubyGems | rubygems_{h48}
 Clojars | CLOJARS_{l60}
-crates.io | cio{a32}
+crates.io | CARGO_REGISTRY_TOKEN=«cio{a32}»
 Docker Hub | dckr_pat_{w27}
 Artifactory | AKCp{a69}
 Artifactory reference | cmVmd{a59}
@@ -158,14 +158,14 @@ Discord bot | DISCORD_TOKEN=«M{a23}.{w6}.{w38}»
 Teams webhook | https://example.webhook.office.com/webhookb2/«${UUID}@${UUID}/IncomingWebhook/{h32}/${UUID}»
 Zapier webhook | https://hooks.zapier.com/hooks/catch/«{n7}/{l7}»
 Telegram | {n10}:AA{w33}
-Twilio | SK{h32}
+Twilio | TWILIO_API_KEY=«SK{h32}»
 Twilio auth | TWILIO_AUTH_TOKEN=«{h32}»
 SendGrid | SG.{w22}.{w43}
 Brevo | xkeysib-{h64}-{a16}
 MailerSend | mlsn.{h64}
 Mailgun | key-{h32}
 Mailchimp | {h32}-us12
-Resend | re_{a8}_{a24}
+Resend | RESEND_API_KEY=«re_{a8}_{a24}»
 Mattermost | MATTERMOST_TOKEN=«{l26}»
 Stripe | sk_live_{a24}
 Stripe test | sk_test_{a24}
@@ -229,9 +229,9 @@ Snyk | snyk_token=«${UUID}»
 Fastly | fastly_api_token: "«{w32}»"
 RapidAPI | X-RapidAPI-Key: «{w50}»
 Mapbox | sk.${EYJ}{w60}.{w22}
-MaxMind | {a6}_{a29}_mmk
+MaxMind | MAXMIND_LICENSE_KEY=«{a6}_{a29}_mmk»
 Adobe | p8e-{l32}
-Authress | sc_{l10}.{l5}.acc-{l12}.{b60}
+Authress | authress_access_key = "«sc_{l10}.{l5}.acc-{l12}.{b60}»"
 Defined Networking | dnkey-{l26}-{l52}
 Intra 42 | s-s4t2ud-{h64}
 SettleMint | sm_pat_{a16}
