@@ -94,7 +94,6 @@ export const RULES: readonly Rule[] = [
   rule("Google access", "ya29.", "d20+"),
   rule("Google refresh", "1//0", "w30+"),
   rule("Google storage", "GOOG1E", "u50+"),
-  rule("Azure AD client", "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~", "d30+", { back: "d3" }),
   rule("Alibaba", "LTAI", "a20", { needs: "mixed", alone: true }),
   rule("Tencent", "AKID", "a32", { needs: "mixed", alone: true }),
   rule("Yandex", "AQVN", "w35-40", { needs: "mixed", alone: true }),
@@ -131,8 +130,7 @@ export const RULES: readonly Rule[] = [
   rule("Doppler", "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit.", "a40+"),
   rule("Doppler service", "dp.st.", "d40+"),
   rule("1Password service", "ops_eyJ", "b100+"),
-  rule("1Password", "A3-", "u6 - u11 - u5 - u5 - u5"),
-  rule("1Password, short groups", "A3-", "u6 - u6 - u5 - u5 - u5 - u5"),
+  rule("1Password", "A3-", "u6 - u6-11 - u5 - u5 - w5-11"),
   rule("age", "AGE-SECRET-KEY-1", "u58"),
   // Messages and mail
   rule("Slack", "xoxb- xoxp- xoxa- xoxo- xoxr- xoxs- xoxe- xoxc- xoxd- xoxe.xoxb- xoxe.xoxp-", "w10+", {

@@ -64,22 +64,28 @@ export class Trigger {
     const { length } = bytes;
     let window = 0;
     let seen = 0;
+    // Nothing but local numbers in the loop: it sees every byte.
     for (let i = 0; i < length; i++) {
       const code = lower[bytes[i] as number] as number;
       seen |= code;
       window = (window << 8) | code;
       const hash = Math.imul(window, MIX);
       if (filter[hash >>> (32 - FILTER_BITS)] === 0) continue;
-      for (let slot = hash >>> (32 - SLOT_BITS); this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1)) {
-        if (this.#parts[slot] !== window) continue;
-        const next = visit((this.#kinds[slot] as number) - 1, i);
-        if (next <= i + 1) continue;
-        i = next - 1;
-        window = 0;
-        break;
-      }
+      const next = this.#tell(window, hash, i, visit);
+      if (next <= i + 1) continue;
+      i = next - 1;
+      window = 0;
     }
     return (seen & RARE) !== 0;
+  }
+
+  #tell(window: number, hash: number, last: number, visit: Visit): number {
+    for (let slot = hash >>> (32 - SLOT_BITS); this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1)) {
+      if (this.#parts[slot] !== window) continue;
+      const next = visit((this.#kinds[slot] as number) - 1, last);
+      if (next > last + 1) return next;
+    }
+    return last + 1;
   }
 
   #has(window: number, hash: number): boolean {

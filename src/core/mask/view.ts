@@ -37,13 +37,7 @@ export function isVeiled(bytes: Uint8Array): boolean {
 }
 
 /** The escapes of letters that are seen by their first four characters. */
-export const ESCAPES: readonly string[] = [
-  "\\u00",
-  "\\x1b",
-  "\\033",
-  ":\\/\\",
-  ...[..."234567"].map((d) => `\\x${d}*`),
-];
+export const ESCAPES: readonly string[] = ["\\u00", "\\x1b", "\\033", ":\\/\\"];
 
 export function see(bytes: Uint8Array): View {
   const maker = new Maker(bytes.length);

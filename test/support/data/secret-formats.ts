@@ -97,7 +97,8 @@ Google client secret | GOCSPX-{w28}
 Google access | ya29.{w120}
 Google refresh | 1//0{w60}
 Google service account | "private_key": "«-----BEGIN PRIVATE KEY-----\\n{b64}\\n{b64}\\n{b20}==\\n-----END PRIVATE KEY-----»\\n"
-Azure AD | {a3}8Q~{w34}
+Azure AD | AZURE_CLIENT_SECRET=«{a3}8Q~{w34}»
+1Password, short groups | A3-{u6}-{u6}-{u5}-{u5}-{u5}-{u5}
 Azure storage | AccountKey=«{b86}==»
 Azure service bus | SharedAccessKey=«{b43}=»
 Azure SAS | ?sv=2022-11-02&se=2030-01-01&sig=«{b42}1a»
