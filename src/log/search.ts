@@ -1,5 +1,7 @@
 /** Finding text in one log: every hit with its line, without holding more than a chunk. */
-import { replaceSpans, type SecretFinder } from "../core/secret-values.ts";
+import { masker } from "../core/mask/mask.ts";
+import type { SecretFinder } from "../core/secret-values.ts";
+import { isInBlock } from "./in-block.ts";
 import { type Span, tailStart } from "./lines.ts";
 import type { Log } from "./log.ts";
 import { makeScanner, NEWLINE } from "./scanner.ts";
@@ -17,11 +19,13 @@ export interface Hit {
 const CHUNK = 1 << 20;
 /** Shown on each side of the text. */
 const CONTEXT = 120;
+/** Longer than nearly all keys. */
+const MARGIN = 512;
 
 /** The last one, for the next log: a scanner knows by it that it has looked for the same before. */
 let sought = { text: "", needle: Buffer.alloc(0) };
 
-/** The lines of [from, end) that hold `text`, oldest first, each once; without the values that `secrets` knows. */
+/** The lines of [from, end) that hold `text`, oldest first, each once; without secrets, also those that `secrets` knows by value. */
 export function* search(
   log: Log,
   text: string,
@@ -85,10 +89,11 @@ function shown(log: Log, chunk: Chunk, line: Span, hit: Span, secrets: SecretFin
   const from = Math.max(line.start, hit.start - CONTEXT);
   const to = Math.min(line.end, hit.end + CONTEXT);
   // A secret that the cut goes through must not leave its other half behind.
-  const margin = secrets?.longest ?? 0;
+  const margin = Math.max(MARGIN, secrets?.longest ?? 0);
   const start = Math.max(line.start, from - margin);
   const wide = bytesOf(log, chunk, { start, end: Math.min(line.end, to + margin) });
-  const bytes = replaceSpans(wide, secrets?.find(wide) ?? [], from - start, to - start);
+  const block = isInBlock(log.source, line.start, wide);
+  const bytes = masker(secrets).part(wide, from - start, to - start, block);
   return bytes.toString().replace(/\r?\n$/, "");
 }
 

@@ -1,10 +1,10 @@
 /** What hides secrets in the text of each run: made once from the fingerprints that the run's folder holds. */
 import type { AgentId } from "../core/ids.ts";
-import { isWithin, looksLikeBody } from "../core/mask/blocks.ts";
 import { type Before, type Masker, masker, nothingBefore } from "../core/mask/mask.ts";
 import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { ListRecord } from "../core/types.ts";
 import { readFact } from "../disk/sealed.ts";
+import { isInBlock } from "../log/in-block.ts";
 import { type LogRecord, toRecord } from "../log/record.ts";
 import type { Source } from "../log/source.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -44,7 +44,10 @@ export class Maskers {
 
   line({ agent, run, raw, source }: LogItem): Buffer {
     const known = this.#read.get(source);
-    const before = known?.end === raw.offset ? known.before : { ...nothingBefore(), block: isInBlock(source, raw) };
+    const before =
+      known?.end === raw.offset
+        ? known.before
+        : { ...nothingBefore(), block: isInBlock(source, raw.offset, raw.bytes) };
     this.#read.set(source, { end: raw.end, before });
     return this.of(agent, run).line(raw.bytes, before);
   }
@@ -75,15 +78,4 @@ export class Maskers {
       attention: attention && { ...attention, why: hide(attention.why) },
     };
   }
-}
-
-/** More than the longest private key and what it is wrapped in. */
-const LOOK_BACK = 16 << 10;
-
-/** Whether a line from the middle of a log stands within an armoured key. Only asked of lines that could be part of one. */
-function isInBlock(source: Source, { offset, bytes }: LogItem["raw"]): boolean {
-  if (offset === 0 || !looksLikeBody(bytes)) return false;
-  const before = Buffer.alloc(Math.min(LOOK_BACK, offset));
-  const read = source.read(before, offset - before.length);
-  return isWithin(before.subarray(0, read));
 }

@@ -115,7 +115,7 @@ class Turns {
         actor: agent,
         agent,
         task,
-        content: maskText(activity.text.slice(0, TURN_MAX)),
+        content: maskText(activity.text).slice(0, TURN_MAX),
         data: { run },
         ...(timestamp ? { timestamp } : {}),
       });

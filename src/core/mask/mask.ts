@@ -18,6 +18,8 @@ export interface Masker {
   bytes(bytes: Buffer): Buffer;
   /** A line of a log; `before` tells of the lines before it, and is told of this one. */
   line(bytes: Buffer, before: Before): Buffer;
+  /** The bytes of [from, to); of a secret that only reaches into them nothing is left either. `block`: they stand within an armoured key. */
+  part(bytes: Buffer, from: number, to: number, block: boolean): Buffer;
   /** Whether `bytes` would leave them as they are. Counts nothing. */
   leaves(bytes: Buffer): boolean;
 }
@@ -89,6 +91,10 @@ export function masker(finder?: SecretFinder): Masker {
       before.piece = piece;
       if (body === undefined && within === undefined) return cut(given, spans);
       return cut(given, merged([...spans, ...(body?.spans ?? []), ...(within ?? [])]));
+    },
+    part(given, from, to, block) {
+      const spans = [...spansIn(given, false).spans, ...(block ? bodyLine(given).spans : [])];
+      return replaceSpans(given, merged(spans), from, to);
     },
     leaves: (given) => spansIn(given, false).spans.length === 0,
   };
