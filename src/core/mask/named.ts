@@ -171,7 +171,8 @@ function endOfQuoted(bytes: Uint8Array, from: number, quote: number): number {
   let at = from;
   while (at < bytes.length && at - from < VALUE_MOST) {
     const byte = bytes[at] as number;
-    if (byte === quote || byte === BACKSLASH || byte === NEWLINE) break;
+    // The string of JSON around it may end first.
+    if (byte === quote || byte === DOUBLE || byte === BACKSLASH || byte === NEWLINE) break;
     at++;
   }
   return at;

@@ -2,6 +2,8 @@
  * Formats of secrets as public scanners list them, as templates: `{a36}` is 36 random letters and digits, so that no line here looks
  * like a secret to such a scanner. The part between « and » is the secret; all of it without them.
  */
+import { pick, random } from "./random.ts";
+
 const UUID = "{h8}-{h4}-{h4}-{h4}-{h12}";
 const EYJ = "ey" + "J";
 
@@ -263,26 +265,29 @@ export interface Sample {
   secret: string;
 }
 
+/** Whether twelve characters of the secret can be read somewhere; of an armoured key, of its body. */
+export function isSeen({ secret }: Sample, text: string): boolean {
+  for (const line of secret.split("\n").filter((one) => !one.startsWith("-----") && one.length >= 4)) {
+    const length = Math.min(line.length, 12);
+    for (let i = 0; i + length <= line.length; i++) if (text.includes(line.slice(i, i + length))) return true;
+  }
+  return false;
+}
+
 /** The same for the same seed. */
 export function samples(seed: number): Sample[] {
-  let state = seed >>> 0;
-  const random = (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-  const pick = (kind: string, count: number): string => {
-    const letters = LETTERS[kind] as string;
-    return Array.from({ length: count }, () => letters[random(letters.length)]).join("");
-  };
+  const next = random(seed);
+  const made = (kind: string, count: number): string =>
+    Array.from({ length: count }, () => pick(next, [...(LETTERS[kind] as string)])).join("");
   return TABLE.trim()
     .split("\n")
     .map((row) => {
       const at = row.indexOf(" | ");
-      const made = row
+      const printed = row
         .slice(at + 3)
-        .replaceAll(/\{([nhluawb])(\d+)\}/g, (_, kind: string, count: string) => pick(kind, Number(count)))
+        .replaceAll(/\{([nhluawb])(\d+)\}/g, (_, kind: string, count: string) => made(kind, Number(count)))
         .replaceAll("\\n", "\n");
-      const secret = /«([^»]*)»/s.exec(made)?.[1] ?? made;
-      return { name: row.slice(0, at), text: made.replaceAll(/[«»]/g, ""), secret };
+      const secret = /«([^»]*)»/s.exec(printed)?.[1] ?? printed;
+      return { name: row.slice(0, at), text: printed.replaceAll(/[«»]/g, ""), secret };
     });
 }
