@@ -3,7 +3,7 @@
 const LETTERS = { digit: "0123456789", lower: "abcdefghijklmnopqrstuvwxyz", upper: "ABCDEFGHIJKLMNOPQRSTUVWXYZ" };
 const BOTH = LETTERS.lower + LETTERS.upper + LETTERS.digit;
 
-type Alphabet = "n" | "h" | "l" | "u" | "a" | "w" | "e" | "b" | "d" | "p" | "t" | "v" | "c" | "q";
+type Alphabet = "n" | "h" | "l" | "u" | "a" | "w" | "e" | "b" | "d" | "p" | "t" | "v" | "c" | "q" | "k";
 
 /** By the letter that stands for it in a rule. */
 const ALPHABETS: Readonly<Record<Alphabet, string>> = {
@@ -23,6 +23,8 @@ const ALPHABETS: Readonly<Record<Alphabet, string>> = {
   c: `${LETTERS.upper}${LETTERS.digit}_`,
   /** Words, and names in programs. */
   q: `${LETTERS.lower}${LETTERS.upper}_-.$=`,
+  /** The same without capitals. */
+  k: `${LETTERS.lower}_-.$=`,
   /** What a value without quotes is made of: anything but spaces, quotes, commas, brackets that end something. */
   v: [...Array(94).keys()]
     .map((i) => String.fromCharCode(33 + i))

@@ -57,6 +57,7 @@ const VALUE = alphabet("v");
 const TOKEN = alphabet("t");
 const LOUD = alphabet("c");
 const WORDY = alphabet("q");
+const SMALL = alphabet("k");
 
 /** A text, and what is known of it so far. */
 export interface Text {
@@ -88,7 +89,7 @@ export function matchNamed(named: Word, given: Text, last: number): Found | unde
   const tight = from - sign <= (quoted ? 1 : 0) && sign - end === 1;
   const loud = tight && runs.end(LOUD, first) >= end;
   const wordy = runs.end(WORDY, from) >= to;
-  if (to - from < VALUE_LEAST || (wordy && !quoted && !loud && from === plain)) return undefined;
+  if (to - from < VALUE_LEAST || (!quoted && !loud && from === plain && runs.end(SMALL, from) >= to)) return undefined;
   if (!given.judges()) return wordy ? undefined : found;
   const name = text(bytes, first, end).replace(/^-+/, "");
   const value = text(bytes, from, Math.min(to, from + JUDGED));

@@ -96,10 +96,15 @@ export function matchShape(
     end = stop;
   }
   while (bytes[end - 1] === DOT) end--;
-  if (!(open && end === bytes.length) && !has(needs, bytes, at + begins.length, end)) return undefined;
+  if (!(open && end === bytes.length) && needs !== undefined) {
+    const from = at + begins.length;
+    if (runs.end(WORDY, from) >= end || !has(needs, bytes, from, end)) return undefined;
+  }
   return { start, end };
 }
 const DOT = 46;
+/** Without a digit, and known without a look at each of its letters. */
+const WORDY = alphabet("q");
 
 function isAt(text: Uint8Array, bytes: Uint8Array, at: number): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
@@ -132,8 +137,7 @@ export function isEscapeLetter(bytes: Uint8Array, at: number): boolean {
 /** A key has them soon, and a look has to be short. */
 const NEEDS_WITHIN = 32;
 
-function has(needs: Rule["needs"], bytes: Uint8Array, from: number, to: number): boolean {
-  if (needs === undefined) return true;
+function has(needs: "digit" | "mixed", bytes: Uint8Array, from: number, to: number): boolean {
   let [digit, lower, upper] = [false, false, false];
   for (let i = from; i < Math.min(to, from + NEEDS_WITHIN); i++) {
     const byte = bytes[i] as number;

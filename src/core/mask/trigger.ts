@@ -59,28 +59,49 @@ export class Trigger {
 
   /** Every hit, first to last; one in what was passed over is not told. Returns whether there was a byte that letters can hide behind. */
   visit(bytes: Uint8Array, visit: Visit): boolean {
+    this.#window = 0;
+    this.#seen = 0;
+    for (let last = this.#next(bytes, 0); last >= 0; ) {
+      const window = this.#window;
+      const next = this.#tell(window, last, visit);
+      this.#window = next > last + 1 ? 0 : window;
+      last = this.#next(bytes, next);
+    }
+    return (this.#seen & RARE) !== 0;
+  }
+  #window = 0;
+  #seen = 0;
+
+  /** Where the next hit ends, or -1. Nothing but local numbers in the loop, and no call: it sees every byte. */
+  #next(bytes: Uint8Array, from: number): number {
     const filter = this.#filter;
+    const kinds = this.#kinds;
+    const parts = this.#parts;
     const lower = LOWER;
     const { length } = bytes;
-    let window = 0;
-    let seen = 0;
-    // Nothing but local numbers in the loop: it sees every byte.
-    for (let i = 0; i < length; i++) {
+    let window = this.#window;
+    let seen = this.#seen;
+    let found = -1;
+    for (let i = from; i < length; i++) {
       const code = lower[bytes[i] as number] as number;
       seen |= code;
       window = (window << 8) | code;
       const hash = Math.imul(window, MIX);
       if (filter[hash >>> (32 - FILTER_BITS)] === 0) continue;
-      const next = this.#tell(window, hash, i, visit);
-      if (next <= i + 1) continue;
-      i = next - 1;
-      window = 0;
+      let slot = hash >>> (32 - SLOT_BITS);
+      while (kinds[slot] !== 0 && parts[slot] !== window) slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
+      if (kinds[slot] === 0) continue;
+      found = i;
+      break;
     }
-    return (seen & RARE) !== 0;
+    this.#window = window;
+    this.#seen = seen;
+    return found;
   }
 
-  #tell(window: number, hash: number, last: number, visit: Visit): number {
-    for (let slot = hash >>> (32 - SLOT_BITS); this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1)) {
+  #tell(window: number, last: number, visit: Visit): number {
+    const first = Math.imul(window, MIX) >>> (32 - SLOT_BITS);
+    for (let slot = first; this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1)) {
       if (this.#parts[slot] !== window) continue;
       const next = visit((this.#kinds[slot] as number) - 1, last);
       if (next > last + 1) return next;

@@ -25,6 +25,9 @@ for (const [value, digit] of [..."0123456789abcdef"].entries()) {
   HEX[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
+/** Completes no escape and begins no sequence. */
+const PLAIN: Uint8Array = Uint8Array.from(HEX, (value, byte) => (value < 0 && byte !== SLASH && byte !== ESC ? 1 : 0));
+
 /** Whether a view would differ from the bytes, apart from `\/`, which only matters where there is something to hide. */
 export function isVeiled(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; i++) {
@@ -68,6 +71,7 @@ class Maker {
     this.#starts[this.#length] = at;
     this.#ends[this.#length] = at + 1;
     this.#length++;
+    if (this.#escape < 0 && PLAIN[byte] === 1) return;
     while (this.#fold(at + 1));
     if (this.#escape >= 0) this.#sequence();
     else if (out[this.#length - 1] === ESC) this.#escape = this.#length - 1;
