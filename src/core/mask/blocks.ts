@@ -11,12 +11,15 @@ const END = Buffer.from("-----END");
 const BASE64 = alphabet("b");
 /** A line of a body is longer, but for the last. */
 const LINE_LEAST = 16;
+const [QUOTE, BACKSLASH] = [34, 92];
 /** Within other text a stretch of base64 counts as a line of a body from here on. */
 const WITHIN_LEAST = 40;
 
 export interface BlockFound extends Found {
   /** The text ends before the key does. */
   goesOn: boolean;
+  /** Lines of its body in strings of their own: `["-----BEGIN ...", "MII...", ...]`. */
+  more: Found[];
 }
 
 /** Looks for blocks in one text, from first to last. */
@@ -40,16 +43,34 @@ export class Blocks {
     const from = start + head.length;
     const end = this.#endBehind(from);
     const body = bodyFrom(this.#bytes, from, this.#runs);
-    if (end >= 0 && body.end >= end - 8) return { start, end: this.#behind(end), goesOn: false };
-    if (end >= 0 && end - from <= BODY_MOST && body.long) return { start, end: this.#behind(end), goesOn: false };
-    if (body.end === this.#bytes.length) return { start: body.start, end: body.end, goesOn: true };
-    return body.long ? { start: body.start, end: body.end, goesOn: false } : undefined;
+    const quote = this.#quoteBehind(from);
+    const whole = end >= 0 && end - from <= BODY_MOST && (quote < 0 || quote > end);
+    if (whole && (body.long || body.end >= end - 8)) return { start, end: this.#behind(end), goesOn: false, more: [] };
+    if (body.end === this.#bytes.length) return { start: body.start, end: body.end, goesOn: true, more: [] };
+    const more = end >= 0 && end - from <= BODY_MOST ? this.#longRuns(body.end, end) : [];
+    return body.long || more.length > 0 ? { start: body.start, end: body.end, goesOn: false, more } : undefined;
   }
 
   /** The next end from here on, looked for once. */
   #endBehind(from: number): number {
     if (this.#end !== -1 && this.#end < from) this.#end = this.#bytes.indexOf(END, from);
     return this.#end;
+  }
+
+  /** The next quote from here on that ends a string, looked for once. */
+  #quoteBehind(from: number): number {
+    while (this.#quote !== -1 && (this.#quote < from || this.#bytes[this.#quote - 1] === BACKSLASH))
+      this.#quote = this.#bytes.indexOf(QUOTE, Math.max(from, this.#quote + 1));
+    return this.#quote;
+  }
+  #quote = -2;
+
+  #longRuns(from: number, to: number): Found[] {
+    const text = this.#bytes.toString("latin1", from, to);
+    return [...text.matchAll(/[A-Za-z0-9+/=]{40,}/g)].map(({ 0: run, index }) => ({
+      start: from + behindEscape(text, index),
+      end: from + index + run.length,
+    }));
   }
 
   #behind(end: number): number {
@@ -63,7 +84,8 @@ function bodyFrom(bytes: Uint8Array, from: number, runs: Stretches): { start: nu
   let [start, end, long] = [-1, from, false];
   for (let at = from; at < bytes.length && at - from < BODY_MOST; ) {
     const byte = bytes[at] as number;
-    if (byte <= 32 || byte === 34 || byte === 39 || byte === 44 || byte === 92 || isEscapeLetter(bytes, at)) {
+    if (byte === QUOTE && bytes[at - 1] !== BACKSLASH) break;
+    if (byte <= 32 || byte === QUOTE || byte === 39 || byte === 44 || byte === 92 || isEscapeLetter(bytes, at)) {
       at++;
       if (at === bytes.length) end = at;
       continue;
@@ -79,6 +101,11 @@ function bodyFrom(bytes: Uint8Array, from: number, runs: Stretches): { start: nu
   return { start: start < 0 ? end : start, end, long };
 }
 
+/** The letter of an escape is not the key's. */
+function behindEscape(text: string, at: number): number {
+  return text[at - 1] !== "\\" ? at : at + (text[at] === "u" ? 5 : 1);
+}
+
 /** A line while a key goes on: what of it is the key's, and whether the key goes on behind it. */
 export function bodyLine(line: Uint8Array): { spans: Found[]; goesOn: boolean } {
   const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString("latin1");
@@ -87,8 +114,9 @@ export function bodyLine(line: Uint8Array): { spans: Found[]; goesOn: boolean } 
   const upTo = end < 0 ? text.length : end;
   for (const { 0: found, index } of text.slice(0, upTo).matchAll(/[A-Za-z0-9+/=]{16,}/g)) {
     const behind = text.slice(index + found.length, upTo);
+    const start = behindEscape(text, index);
     if (found.length >= WITHIN_LEAST || /^(?:[\s"',;+]|\\[nr])*$/.test(behind))
-      spans.push({ start: index, end: index + found.length });
+      spans.push({ start, end: index + found.length });
   }
   if (end >= 0) return { spans, goesOn: false };
   if (spans.length > 0) return { spans, goesOn: true };

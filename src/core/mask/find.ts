@@ -89,17 +89,26 @@ function findIn(bytes: Uint8Array, open: boolean, asBytes: boolean): FoundIn {
     text ??= textOf(bytes, open, () => toJudge-- > 0);
     const one = match(kind, last, text);
     if (one === undefined) return last + 1;
-    if ("goesOn" in one) found.goesOn ||= one.goesOn === true;
+    if ("goesOn" in one) {
+      found.goesOn ||= one.goesOn;
+      found.spans.push(...one.more);
+    }
     if (one.end <= one.start) return last + 1;
     found.spans.push({ start: one.start, end: one.end });
-    if (asBytes && bytes[one.end] === BACKSLASH && bytes[one.end + 1] === SLASH) found.veiled = true;
+    if (asBytes) found.veiled ||= hasEscape(bytes, last, one.end);
     return one.end;
   });
   if (asBytes && rare) found.veiled ||= isVeiled(bytes);
   found.spans = merged(found.spans);
   return found;
 }
-const [BACKSLASH, SLASH] = [92, 47];
+/** Whether an escape of a letter begins in what a match passes over, or just behind it. */
+function hasEscape(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let i = from; i <= to; i++) if (bytes[i] === BACKSLASH && ESCAPED.has(bytes[i + 1] ?? 0)) return true;
+  return false;
+}
+const BACKSLASH = 92;
+const ESCAPED = new Set([..."ux0/"].map((sign) => sign.charCodeAt(0)));
 
 function textOf(bytes: Uint8Array, open: boolean, judges: () => boolean): Text & { blocks: Blocks } {
   const runs = new Stretches(bytes);

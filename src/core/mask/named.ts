@@ -142,7 +142,7 @@ function isWordAt(word: string, bytes: Uint8Array, at: number): boolean {
 /** Behind `:`, `=`, `:=`, `=>` or `>`; a flag of a command needs a space only. Undefined as -1. */
 function signBehind(bytes: Uint8Array, end: number, flag: boolean): number {
   let at = end;
-  while (at - end < GAP_MOST && isGap(bytes[at])) at++;
+  while (at - end < GAP_MOST && isGap(bytes, at)) at++;
   const sign = bytes[at];
   if (sign === MORE) return at + 1;
   if (sign !== COLON && sign !== EQUALS) return flag && at > end && at < bytes.length ? end + 1 : -1;
@@ -153,15 +153,18 @@ function signBehind(bytes: Uint8Array, end: number, flag: boolean): number {
 
 function gap(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (at - from < GAP_MOST && isGap(bytes[at])) at++;
+  while (at - from < GAP_MOST && isGap(bytes, at)) at++;
   return at;
 }
 
-/** Spaces of any kind, quotes, also those with backslashes before them; no new line. */
-function isGap(byte: number | undefined): boolean {
+/** Spaces of any kind, quotes, also those with backslashes before them; no new line, and no other escape. */
+function isGap(bytes: Uint8Array, at: number): boolean {
+  const byte = bytes[at];
   if (byte === undefined || byte === NEWLINE || byte === RETURN) return false;
-  return byte <= SPACE || byte === DOUBLE || byte === SINGLE || byte === TICK || byte === BACKSLASH || byte >= 0x80;
+  if (byte === BACKSLASH) return QUOTES.has(bytes[at + 1] ?? 0);
+  return byte <= SPACE || byte >= 0x80 || QUOTES.has(byte);
 }
+const QUOTES = new Set([DOUBLE, SINGLE, TICK, BACKSLASH]);
 
 function behindScheme(bytes: Uint8Array, from: number, runs: Stretches): number {
   const end = runs.end(alphabet("a"), from);

@@ -120,10 +120,11 @@ function backFrom({ which, least, most }: Part, bytes: Uint8Array, at: number): 
   return count >= least ? start : -1;
 }
 
-/** Not within a word; the letter of `\n` or `\t` is none. */
+/** Not within a word; the letter of `\n` or `\t` belongs neither to what is before it nor to what follows: `\napi_x` is no `napi_`. */
 function mayBegin(bytes: Uint8Array, start: number, alone: boolean): boolean {
   const before = bytes[start - 1];
   if (before === undefined) return true;
+  if (isEscapeLetter(bytes, start)) return false;
   if (isWord(before)) return isEscapeLetter(bytes, start - 1);
   return !alone || !(before === 43 || before === 47 || before === 46 || before === 45);
 }

@@ -11,6 +11,7 @@ export interface View {
 }
 
 const [ESC, BEL, BACKSLASH, PERCENT, SLASH, NEWLINE] = [27, 7, 92, 37, 47, 10];
+const QUOTE = 34;
 const [BRACKET, SQUARE_END, SMALL_U, SMALL_X, ZERO, THREE] = [91, 93, 117, 120, 48, 51];
 /** Longer than any that a terminal obeys. */
 const SEQUENCE_MOST = 64;
@@ -115,7 +116,9 @@ class Maker {
     if (last <= from) return;
     const kind = out[from + 1];
     const byte = out[last] as number;
-    if (kind === BRACKET) {
+    // The end of a string of JSON: what comes behind it belongs to another.
+    if (byte === QUOTE && out[last - 1] !== BACKSLASH) this.#escape = -1;
+    else if (kind === BRACKET) {
       if (last === from + 1) return;
       if (byte >= 0x40 && byte <= 0x7e) this.#drop(from);
       else if (byte < 0x20 || byte > 0x7e || last - from > SEQUENCE_MOST) this.#escape = -1;
