@@ -8,7 +8,9 @@ const LOOK_BACK = 16 << 10;
 /** Only what could be part of a key is worth a look at what stands before it. */
 export function isInBlock(source: Source, offset: number, bytes: Uint8Array): boolean {
   if (offset === 0 || !looksLikeBody(bytes)) return false;
-  const before = Buffer.alloc(Math.min(LOOK_BACK, offset));
-  const read = source.read(before, offset - before.length);
+  const from = Math.max(0, offset - LOOK_BACK);
+  const read = source.read(before.subarray(0, offset - from), from);
   return isWithin(before.subarray(0, read));
 }
+/** One for all: every line of a search may ask. */
+const before = Buffer.allocUnsafeSlow(LOOK_BACK);

@@ -1,5 +1,5 @@
 /** Private keys in armour: `-----BEGIN ... PRIVATE KEY-----`, its body, `-----END ...-----`, in one text or line by line. */
-import { alphabet, type Stretches } from "./alphabet.ts";
+import { alphabet, isIn, type Stretches } from "./alphabet.ts";
 import { type Found, isEscapeLetter } from "./shapes.ts";
 
 export const BLOCK = "--be";
@@ -147,5 +147,10 @@ export function isWithin(before: Buffer): boolean {
 
 /** Whether a line could be one of a key's body: then it is worth to look what stood before it. */
 export function looksLikeBody(line: Uint8Array): boolean {
-  return bodyLine(line).spans.length > 0;
+  let run = 0;
+  for (const byte of line) {
+    run = isIn(BASE64, byte) ? run + 1 : 0;
+    if (run >= LINE_LEAST) return true;
+  }
+  return run > 0 && run === line.length;
 }

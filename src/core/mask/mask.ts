@@ -93,8 +93,9 @@ export function masker(finder?: SecretFinder): Masker {
       return cut(given, merged([...spans, ...(body?.spans ?? []), ...(within ?? [])]));
     },
     part(given, from, to, block) {
-      const spans = [...spansIn(given, false).spans, ...(block ? bodyLine(given).spans : [])];
-      return replaceSpans(given, merged(spans), from, to);
+      const { spans } = spansIn(given, false);
+      if (!block && spans.length === 0) return given.subarray(from, to);
+      return replaceSpans(given, merged([...spans, ...(block ? bodyLine(given).spans : [])]), from, to);
     },
     leaves: (given) => spansIn(given, false).spans.length === 0,
   };
