@@ -16,6 +16,7 @@ import { bench as http } from "./http.ts";
 import { bench as idleKeepers } from "./idle.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
+import { bench as mask } from "./mask.ts";
 import { bench as nats } from "./nats.ts";
 import { bench as nodeExit } from "./node-exit.ts";
 import { bench as dashboard } from "./page.ts";
@@ -54,6 +55,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   journal,
   scan,
   search,
+  mask,
   http,
   flood,
   nats,

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { stripVTControlCharacters } from "node:util";
-import type { Masker } from "../core/mask.ts";
+import type { Masker } from "../core/mask/mask.ts";
 import { cut, oneLine } from "../core/text/one-line.ts";
 import { type JournalEvent, placeId } from "../journal/event.ts";
 import { type Severity, severityOf } from "./rules.ts";

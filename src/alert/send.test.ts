@@ -1,6 +1,6 @@
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { masker } from "../core/mask.ts";
+import { masker } from "../core/mask/mask.ts";
 import { makeEvent } from "../journal/event.ts";
 import { type Alert, makeAlert } from "./message.ts";
 import { retryAfter } from "./post.ts";

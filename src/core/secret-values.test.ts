@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { masker } from "./mask.ts";
+import { masker } from "./mask/mask.ts";
 import { fingerprint, MASK, replaceSpans, secretFinder, secretValues } from "./secret-values.ts";
 
 const finderFor = (...values: string[]) => secretFinder(fingerprint(values));

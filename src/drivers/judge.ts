@@ -4,7 +4,7 @@
  */
 
 import { stripVTControlCharacters } from "node:util";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { oneLine } from "../core/text/one-line.ts";
 import type { Ending, Judged } from "./driver.ts";
 

@@ -1,6 +1,6 @@
 /** A tool's input in one line: the field that says most, bounded and without secrets. */
 
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { oneLine } from "../core/text/one-line.ts";
 import { inputText } from "../judge/input-text.ts";
 

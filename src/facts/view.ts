@@ -1,5 +1,6 @@
 /** AGENT_REGISTRY.json: a task's agents for people and jq. A view: replaced whole, never read back. */
 import type { TaskId } from "../core/ids.ts";
+import { maskValue } from "../core/mask/mask.ts";
 import { isOver } from "../core/phase.ts";
 import { iso } from "../core/time.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
@@ -27,7 +28,8 @@ export function writeView(context: Context, task: TaskId): void {
   }));
   const agents = listed.map((entry) => {
     // Verdicts change without a change of this file: it must not say who needs a person.
-    const { agent: id, phase, attention: _, ...rest } = listRecord(entry);
+    const { agent: id, phase, attention: _, ...told } = listRecord(entry);
+    const rest = maskValue(told) as typeof told;
     const name = { task, agent: id, run: entry.run.run };
     const files = trackedFiles(context.layout, name).map(({ kind, ...file }) => [TRACKED[kind], file] as const);
     return {
@@ -36,7 +38,7 @@ export function writeView(context: Context, task: TaskId): void {
       ...rest,
       pid: entry.run.pid,
       keeper_pid: entry.run.keeper_pid,
-      progress: reports.find(({ agent, kind }) => agent === id && kind === "progress")?.data ?? null,
+      progress: maskValue(reports.find(({ agent, kind }) => agent === id && kind === "progress")?.data ?? null),
       tracked_files: Object.fromEntries(files.map(([key, { path }]) => [key, path])),
       file_facts: Object.fromEntries(files),
     };

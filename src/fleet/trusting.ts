@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { guardedSettings } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { isOver } from "../core/phase.ts";
 import { oneLine } from "../core/text/one-line.ts";
 import type { ListRecord, Phase } from "../core/types.ts";

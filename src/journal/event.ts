@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
 import { quote, uuidv7 } from "../core/ids.ts";
 import { assertFlat, type Fields, isFields, LINE_DEPTH, parseWithin } from "../core/json.ts";
-import { maskText, maskValue } from "../core/mask.ts";
+import { maskText, maskValue } from "../core/mask/mask.ts";
 import { iso, parseRfc3339 } from "../core/time.ts";
 
 /** One event of the journal: a line of events.log. */

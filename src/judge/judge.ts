@@ -4,7 +4,7 @@
  * where it does not know it says `unknown`, because a false alarm costs more than a late one.
  */
 
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { isAtWork } from "../core/phase.ts";
 import type { Level } from "../core/summary.ts";
 import { oneLine } from "../core/text/one-line.ts";

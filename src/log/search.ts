@@ -1,5 +1,7 @@
 /** Finding text in one log: every hit with its line, without holding more than a chunk. */
-import { replaceSpans, type SecretFinder } from "../core/secret-values.ts";
+import { type Masker, masker } from "../core/mask/mask.ts";
+import type { SecretFinder } from "../core/secret-values.ts";
+import { isInBlock } from "./in-block.ts";
 import { type Span, tailStart } from "./lines.ts";
 import type { Log } from "./log.ts";
 import { makeScanner, NEWLINE } from "./scanner.ts";
@@ -17,11 +19,13 @@ export interface Hit {
 const CHUNK = 1 << 20;
 /** Shown on each side of the text. */
 const CONTEXT = 120;
+/** Longer than nearly all keys. */
+const MARGIN = 512;
 
 /** The last one, for the next log: a scanner knows by it that it has looked for the same before. */
 let sought = { text: "", needle: Buffer.alloc(0) };
 
-/** The lines of [from, end) that hold `text`, oldest first, each once; without the values that `secrets` knows. */
+/** The lines of [from, end) that hold `text`, oldest first, each once; without secrets, also those that `secrets` knows by value. */
 export function* search(
   log: Log,
   text: string,
@@ -32,6 +36,7 @@ export function* search(
   if (sought.text !== text) sought = { text, needle: Buffer.from(text) };
   const { needle } = sought;
   if (needle.length === 0 || needle.length > CHUNK / 4) return;
+  let hide: Hide | undefined;
   using scanner = makeScanner(CHUNK);
   for (let at = from; at < end; ) {
     const n = log.source.read(scanner.bytes.subarray(0, Math.min(CHUNK, end - at)), at);
@@ -47,11 +52,12 @@ export function* search(
           ? log.lineAt(line.start)
           : counted.lines + scanner.countNewlines(counted.offset - at, line.start - at);
       counted = before === null ? undefined : { offset: line.end, lines: before + 1 };
+      hide ??= hideWith(secrets());
       yield {
         offset: line.start,
         seq: before === null ? null : before + 1,
         timestamp: timeOf(log, line.end),
-        text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, secrets()),
+        text: shown(log, chunk, line, { start: at + hit, end: at + hit + needle.length }, hide),
       };
       if (line.end - at >= n) {
         next = line.end; // A line that goes on behind this chunk: go on behind the line.
@@ -80,15 +86,25 @@ function lineAround(log: Log, { bytes, at }: Chunk, hit: number, end: number): S
   };
 }
 
+/** What hides secrets, and how far one may reach. */
+interface Hide {
+  masker: Masker;
+  margin: number;
+}
+
+function hideWith(finder: SecretFinder | undefined): Hide {
+  return { masker: masker(finder), margin: Math.max(MARGIN, finder?.longest ?? 0) };
+}
+
 /** The line around the hit, without secrets. */
-function shown(log: Log, chunk: Chunk, line: Span, hit: Span, secrets: SecretFinder | undefined): string {
+function shown(log: Log, chunk: Chunk, line: Span, hit: Span, { masker, margin }: Hide): string {
   const from = Math.max(line.start, hit.start - CONTEXT);
   const to = Math.min(line.end, hit.end + CONTEXT);
   // A secret that the cut goes through must not leave its other half behind.
-  const margin = secrets?.longest ?? 0;
   const start = Math.max(line.start, from - margin);
   const wide = bytesOf(log, chunk, { start, end: Math.min(line.end, to + margin) });
-  const bytes = replaceSpans(wide, secrets?.find(wide) ?? [], from - start, to - start);
+  const block = isInBlock(log.source, line.start, wide);
+  const bytes = masker.part(wide, from - start, to - start, block);
   return bytes.toString().replace(/\r?\n$/, "");
 }
 

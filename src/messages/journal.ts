@@ -13,6 +13,7 @@ import type { SnapshotReport } from "../journal/snapshot/project.ts";
 import { headingsOf } from "../journal/snapshot/render.ts";
 import { Change, knownHighest, takeSnapshot } from "../journal/snapshot/snapshot.ts";
 import { Waker } from "../log/waker.ts";
+import { Maskers } from "../stream/maskers.ts";
 import { audit } from "../workspace/audit.ts";
 import { assertSelf, callingAgent, refuse } from "../workspace/caller.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -47,7 +48,10 @@ export async function logEvent(context: Context, input: NewEvent): Promise<Journ
   const interaction =
     input.interaction === "+" ? await journal.nextInteraction(knownHighest(context.layout)) : input.interaction;
   const { type, content, to, cause, data } = input;
-  const said = caller === undefined ? input : { actor: caller, type, content, to, cause, data };
+  const from = caller === undefined ? input : { actor: caller, type, content, to, cause, data };
+  // The journal masks by shape; what a run was given, only its own fingerprints know.
+  const hide = agent === undefined ? undefined : new Maskers(context).ofAgent(agent);
+  const said = hide === undefined ? from : { ...from, content: hide.text(content), data: hide.value(data) };
   const [event] = await journal.append([{ ...said, interaction, task, agent }], caller !== undefined);
   return event as JournalEvent;
 }

@@ -1,7 +1,7 @@
 /** GitHub's own command line, when it is installed: makes a repository to sync with. */
 import { spawn } from "node:child_process";
 import { MidwatchError } from "../core/errors.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { withoutOuterRun } from "./environment.ts";
 import { toolVersion } from "./tool.ts";
 

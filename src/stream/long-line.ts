@@ -2,7 +2,7 @@
  * A line that is too long to be held, piece by piece, with the same hidden in it as in a short one. It is cut only where nothing near the
  * cut is to be hidden, so that no secret is torn into two halves that look like none.
  */
-import type { Masker } from "../core/mask.ts";
+import type { Masker } from "../core/mask/mask.ts";
 import type { Source } from "../log/source.ts";
 import type { LogItem } from "./read.ts";
 

@@ -1,16 +1,20 @@
 /** What hides secrets in the text of each run: made once from the fingerprints that the run's folder holds. */
 import type { AgentId } from "../core/ids.ts";
-import { type Masker, masker } from "../core/mask.ts";
+import { type Before, type Masker, masker, nothingBefore } from "../core/mask/mask.ts";
 import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { ListRecord } from "../core/types.ts";
 import { readFact } from "../disk/sealed.ts";
+import { isInBlock } from "../log/in-block.ts";
 import { type LogRecord, toRecord } from "../log/record.ts";
+import type { Source } from "../log/source.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import type { LogItem } from "./read.ts";
 
 export class Maskers {
   readonly #context: Context;
   readonly #made = new Map<string, Masker>();
+  /** How far each log was shown, and what its lines left open. */
+  readonly #read = new WeakMap<Source, { end: number; before: Before }>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -38,20 +42,28 @@ export class Maskers {
     return this.of(agent, withReader(this.#context, (registry) => registry.get(agent))?.run.run ?? 1);
   }
 
-  line({ agent, run, raw }: LogItem): Buffer {
-    return this.of(agent, run).bytes(raw.bytes);
+  line({ agent, run, raw, source }: LogItem): Buffer {
+    const known = this.#read.get(source);
+    const before =
+      known?.end === raw.offset
+        ? known.before
+        : { ...nothingBefore(), block: isInBlock(source, raw.offset, raw.bytes) };
+    this.#read.set(source, { end: raw.end, before });
+    return this.of(agent, run).line(raw.bytes, before);
   }
 
-  record({ agent, run, record, raw }: LogItem): LogRecord | undefined {
+  record(item: LogItem): LogRecord | undefined {
+    const { agent, run, record, raw } = item;
     if (record === undefined) return undefined;
-    const hide = this.of(agent, run);
-    if ("data" in record) return hide.isClean(raw.bytes) ? record : { ...record, data: hide.value(record.data) };
-    const bytes = hide.bytes(raw.bytes);
+    const bytes = this.line(item);
     if (bytes === raw.bytes) return record;
     // Made anew, so that neither a cut nor the message of an error shows a part.
     const json = record.type === "parse_error";
     const type = record.type === "stderr" || record.type === "line" ? record.type : "stdout";
     const made = toRecord({ ...raw, bytes }, record.seq, 0, { type, json });
+    // What is hidden in a number leaves no JSON behind: then each string of it is masked.
+    if ("data" in record && made?.data === undefined)
+      return { ...record, data: this.of(agent, run).value(record.data) };
     return made && { ...made, ...("timestamp" in record ? { timestamp: record.timestamp ?? null } : {}) };
   }
 

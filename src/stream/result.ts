@@ -1,6 +1,6 @@
 /** What an ended run's stream tells: its outcome, session, tokens and cost, as its driver reads them. */
 import { toMidwatchError } from "../core/errors.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { questionIn } from "../core/question.ts";
 import type { DeferredCall, RunResult } from "../core/types.ts";
 import type { Activity, Driver, StreamResult } from "../drivers/driver.ts";
@@ -115,7 +115,7 @@ class Turns {
         actor: agent,
         agent,
         task,
-        content: maskText(activity.text.slice(0, TURN_MAX)),
+        content: maskText(activity.text).slice(0, TURN_MAX),
         data: { run },
         ...(timestamp ? { timestamp } : {}),
       });

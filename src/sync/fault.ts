@@ -1,5 +1,5 @@
 /** Why git could not talk to the remote. It answers 128 for nearly everything, so its words (English, LC_ALL=C) have to tell. */
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 
 /**
  * `auth`: credentials are missing, wrong or not enough. `gone`: there is no such repository. `race`: somebody else was faster. `policy`: the

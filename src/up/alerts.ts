@@ -7,7 +7,7 @@ import { type Route, readSettings, type Settings, TERMINAL_DEFAULT } from "../al
 import { noteArrival, type RouteStatus, readState, statusOf } from "../alert/state.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { isAgentId, quote } from "../core/ids.ts";
-import { masker } from "../core/mask.ts";
+import { masker } from "../core/mask/mask.ts";
 import { nearest } from "../core/nearest.ts";
 import { fingerprint, secretFinder, secretValues } from "../core/secret-values.ts";
 import { appendInside } from "../disk/write-inside.ts";

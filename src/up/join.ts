@@ -7,7 +7,7 @@ import { availableParallelism, freemem, hostname, loadavg, totalmem } from "node
 import { resolve } from "node:path";
 import type { Config } from "../core/config/config.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
 import { forgetClaims } from "../nats/ask.ts";

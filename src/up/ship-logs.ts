@@ -1,7 +1,7 @@
 /** Finished logs go to the hub when they are archived, if `nats_logs` says so, and can be read there while their host is away. */
 import { lstatSync } from "node:fs";
 import type { AgentId } from "../core/ids.ts";
-import { maskText, maskValue } from "../core/mask.ts";
+import { masker, maskValue, nothingBefore } from "../core/mask/mask.ts";
 import { scratchFile } from "../disk/scratch.ts";
 import { Log } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
@@ -90,8 +90,11 @@ export async function* readShipped(
   const { offset, limit, lines } = options;
   const from = offset === undefined ? log.tail(lines, end) : log.atLine(offset, end);
   const to = offset === undefined || limit === undefined ? end : log.atLine(offset + limit, end).offset;
+  const hide = masker();
+  const before = nothingBefore();
   for (const { raw, record } of log.records(from, to)) {
-    const text = maskText(Buffer.from(raw.bytes).toString());
-    yield { text, record: record === undefined ? undefined : (maskValue(record) as LogRecord) };
+    const text = hide.line(Buffer.from(raw.bytes), before).toString();
+    const shown = record && (maskValue(record) as LogRecord);
+    yield { text, record: shown?.text === undefined ? shown : { ...shown, text } };
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError } from "../core/errors.ts";
 import { isAgentId } from "../core/ids.ts";
-import { type Masker, maskText, maskValue } from "../core/mask.ts";
+import { type Masker, maskText, maskValue } from "../core/mask/mask.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import type { HealthRecord } from "../journal/health.ts";
 import { Pause } from "../journal/pause.ts";

@@ -5,7 +5,7 @@
 
 import { stripVTControlCharacters } from "node:util";
 import type { AgentId, TaskId } from "../core/ids.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { questionIn } from "../core/question.ts";
 import type { AgentSummary, Evidence } from "../core/summary.ts";
 import { oneLine } from "../core/text/one-line.ts";

@@ -8,7 +8,7 @@ import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote } from "../core/ids.ts";
 import type { WorktreeFact } from "../core/intent.ts";
-import { maskText } from "../core/mask.ts";
+import { maskText } from "../core/mask/mask.ts";
 import { type Check, has, listOf, maybe, name, type Shape } from "../core/shape/shape.ts";
 import { iso } from "../core/time.ts";
 import type { WorktreeState } from "../core/types.ts";

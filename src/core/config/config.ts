@@ -4,7 +4,7 @@
  */
 
 import { MidwatchError } from "../errors.ts";
-import { maskText } from "../mask.ts";
+import { maskText } from "../mask/mask.ts";
 import { nearest } from "../nearest.ts";
 import { formatSize } from "../size.ts";
 import { CONFIG_FIELDS, CONFIG_KEYS, type ConfigField, type ConfigKey } from "./config-fields.ts";

@@ -4,6 +4,7 @@
  */
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { isFields } from "../../core/json.ts";
+import { maskText } from "../../core/mask/mask.ts";
 import { didYouMean, nearest } from "../../core/nearest.ts";
 import { terminalText } from "../../core/text/terminal-text.ts";
 import { operations as all } from "../../operations/index.ts";
@@ -41,7 +42,7 @@ export async function main(argv: readonly string[], io: Io, table: readonly Oper
   } catch (thrown) {
     if (out.gone.aborted && out.failure === undefined) return 0;
     const error = out.failure ?? toMidwatchError(thrown);
-    say(io, json ? `${JSON.stringify({ error })}\n` : explain(error));
+    say(io, maskText(json ? `${JSON.stringify({ error })}\n` : explain(error)));
     return error.exitCode;
   } finally {
     await out.close();

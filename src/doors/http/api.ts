@@ -8,7 +8,7 @@ import type { Context as Hono } from "hono";
 import type { z } from "zod";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
 import { isFields, parseJson } from "../../core/json.ts";
-import { maskValue } from "../../core/mask.ts";
+import { maskValue } from "../../core/mask/mask.ts";
 import { operations } from "../../operations/index.ts";
 import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";

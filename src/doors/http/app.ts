@@ -5,6 +5,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { MidwatchError, toMidwatchError } from "../../core/errors.ts";
+import { maskText } from "../../core/mask/mask.ts";
 import { usage } from "../../operations/operation.ts";
 import { bodyOf, call, findOperation, fromQuery, isLong } from "./api.ts";
 import type { Who } from "./auth.ts";
@@ -158,7 +159,7 @@ export function httpDoor(door: Door): Hono<Bindings> {
     const error = toMidwatchError(thrown);
     // No `Connection: close` on a body that is too long: closed with unread bytes, the client would see a reset and not the answer. What
     // still comes is read and dropped for a moment, then the connection is closed.
-    return c.json({ error }, error.httpStatus as ContentfulStatusCode);
+    return c.body(maskText(JSON.stringify({ error })), error.httpStatus as ContentfulStatusCode, JSON_TYPE);
   });
   return app;
 }

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { maskValue } from "../../core/mask.ts";
+import { maskValue } from "../../core/mask/mask.ts";
 import type { LogPlace, Stored } from "../../fleet/workspace.ts";
 import { usage } from "../../operations/operation.ts";
 import type { Door } from "./door.ts";

@@ -1,7 +1,7 @@
 /** From a tool call to operations: the context they run in, their checks, their answers, and errors as MCP knows them. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { toMidwatchError } from "../../core/errors.ts";
-import { maskValue } from "../../core/mask.ts";
+import { maskValue } from "../../core/mask/mask.ts";
 import { type Caller, openWorkspace, type Workspace } from "../../fleet/workspace.ts";
 import { type Change, type Context, isStream, type Operation, usage } from "../../operations/operation.ts";
 import { schemaOf } from "../../operations/schema.ts";

@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { MidwatchError } from "../../core/errors.ts";
 import { parseTaskId } from "../../core/ids.ts";
-import { maskValue } from "../../core/mask.ts";
+import { maskValue } from "../../core/mask/mask.ts";
 import type { ListRecord } from "../../core/types.ts";
 import type { LogRecord, Workspace } from "../../fleet/workspace.ts";
 import { first, last, MOST } from "./bounds.ts";

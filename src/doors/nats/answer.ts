@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
 import { type AgentId, isAgentId } from "../../core/ids.ts";
-import { maskValue } from "../../core/mask.ts";
+import { maskValue } from "../../core/mask/mask.ts";
 import type { Question, Workspace } from "../../fleet/workspace.ts";
 import { operations } from "../../operations/index.ts";
 import { type Context, isStream, type Operation, usage } from "../../operations/operation.ts";

@@ -2,6 +2,7 @@
  * The journal folded into a view: the K largest interaction numbers are recent, the others archived, each event in one of the two. What
  * is archived depends on the events alone and not on when anybody looked, so going on from a state gives what a rebuild gives.
  */
+import { maskText } from "../../core/mask/mask.ts";
 import type { Cursor } from "../engine.ts";
 import type { JournalEvent } from "../event.ts";
 import { type Headings, renderArchived, renderArchiveHeading, renderRecent, type Shown } from "./render.ts";
@@ -56,7 +57,9 @@ export function emptyProjection(keep: number): Projection {
 /** Takes one event along; `archive` gets the text that goes to the end of the archive. */
 export function fold(projection: Projection, event: JournalEvent, archive: (text: string) => void): void {
   const { recent, keep } = projection;
-  const { interaction: n, actor, type, content, timestamp, to } = event;
+  const { interaction: n, actor, type, timestamp, to } = event;
+  // A line that a script appended was masked by nobody.
+  const content = maskText(event.content);
   const shown: Shown = { actor, type, content, timestamp, ...(to === undefined ? {} : { to }) };
   projection.first ??= event.id;
   projection.events++;

@@ -1,4 +1,4 @@
-import { maskValue } from "../../core/mask.ts";
+import { maskValue } from "../../core/mask/mask.ts";
 import type { FleetLink, JournalEvent, Stored } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
 import { fleetOf } from "../fleet-of.ts";

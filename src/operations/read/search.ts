@@ -1,5 +1,4 @@
 import { parseTaskId } from "../../core/ids.ts";
-import { maskText } from "../../core/mask.ts";
 import { formatSize } from "../../core/size.ts";
 import { agentRef, time } from "../fields.ts";
 import { type Operation, operation, workspaceOf, z } from "../operation.ts";
@@ -20,23 +19,17 @@ export const search: Operation = operation({
   changes: false,
   examples: ['midwatch search "rate limit"', "midwatch search --agent build-1 --since 1h ECONNRESET"],
   run: (context, { text, task, agent, since }) =>
-    masked(
-      workspaceOf(context).logs.search(text, {
-        task: task === undefined ? undefined : parseTaskId(task),
-        agent,
-        sinceMs: since,
-        signal: context.signal,
-        onUnread: (id, run, why) => context.notice(`${id}.${run} is not searched to its end: ${why}`),
-        onStart: (logs, bytes) => context.progress(`searching ${logs} logs, ${formatSize(bytes)}`),
-      }),
-    ),
+    workspaceOf(context).logs.search(text, {
+      task: task === undefined ? undefined : parseTaskId(task),
+      agent,
+      sinceMs: since,
+      signal: context.signal,
+      onUnread: (id, run, why) => context.notice(`${id}.${run} is not searched to its end: ${why}`),
+      onStart: (logs, bytes) => context.progress(`searching ${logs} logs, ${formatSize(bytes)}`),
+    }),
   next: (hit) =>
     hit === undefined || hit.seq === null
       ? undefined
       : `midwatch logs ${hit.agent} --run ${hit.run} --offset ${hit.seq - 1} --limit 20`,
   render: ({ agent, run, seq, text }, options) => `${paint(`${agent}.${run}:${seq ?? "?"}`, "dim", options)} ${text}`,
 });
-
-async function* masked<T extends { text: string }>(hits: AsyncIterable<T>): AsyncGenerator<T> {
-  for await (const hit of hits) yield { ...hit, text: maskText(hit.text) };
-}

@@ -1,4 +1,4 @@
-import { maskText, maskValue } from "../../core/mask.ts";
+import { maskText, maskValue } from "../../core/mask/mask.ts";
 import { oneLine } from "../../core/text/one-line.ts";
 import type { Message } from "../../core/types.ts";
 import { agentRef, duration } from "../fields.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { masker } from "../../core/mask.ts";
+import { masker } from "../../core/mask/mask.ts";
 import { Digest } from "./digest.ts";
 
 const KEY = `sk-ant-api03-${"Zx9".repeat(30)}`;

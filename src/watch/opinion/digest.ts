@@ -2,7 +2,7 @@
  * New lines of a log in few words, for a model: what the agent said, called and was answered, each with the number of its line. A model is
  * given nothing else of a log, so what it quotes can be looked for in here.
  */
-import type { Masker } from "../../core/mask.ts";
+import type { Masker } from "../../core/mask/mask.ts";
 import type { Activity } from "../../drivers/index.ts";
 
 export interface DigestLine {

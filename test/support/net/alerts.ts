@@ -2,7 +2,7 @@
 import { type AlertOptions, type AlertStep, Alerts } from "../../../src/alert/alerts.ts";
 import { makeAlert } from "../../../src/alert/message.ts";
 import { readSettings } from "../../../src/alert/settings.ts";
-import { masker } from "../../../src/core/mask.ts";
+import { masker } from "../../../src/core/mask/mask.ts";
 import { append } from "../../../src/disk/append.ts";
 import { layout } from "../../../src/disk/layout.ts";
 import { EmbeddedEngine } from "../../../src/journal/embedded-engine.ts";

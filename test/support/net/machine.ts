@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadConfig } from "../../../src/core/config/config.ts";
-import { maskValue } from "../../../src/core/mask.ts";
+import { maskValue } from "../../../src/core/mask/mask.ts";
 import { type Layout, layout } from "../../../src/disk/layout.ts";
 import { EmbeddedLog } from "../../../src/journal/embedded.ts";
 import type { Stored } from "../../../src/journal/engine.ts";
