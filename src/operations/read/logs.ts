@@ -133,7 +133,7 @@ async function* linesOf(context: Context, items: AsyncIterable<LogItem>, hide: H
     const bytes = hide?.line(item) ?? item.raw.bytes;
     yield Buffer.concat(item.raw.whole ? [bytes, NEWLINE] : [bytes]);
   }
-  tell(context, hide);
+  tell(context, hide?.count ?? 0);
 }
 
 function sayCut(context: Context, { agent, run, raw }: LogItem): void {
@@ -154,11 +154,10 @@ async function* recordsOf(context: Context, items: AsyncIterable<LogItem>, hide:
     const record = hide === undefined ? item.record : hide.record(item);
     if (record !== undefined) yield record;
   }
-  tell(context, hide);
+  tell(context, hide?.count ?? 0);
 }
 
-function tell(context: Context, hide: Hide): void {
-  const count = hide?.count ?? 0;
+function tell(context: Context, count: number): void {
   if (count > 0) context.notice(`${count} ${count === 1 ? "secret" : "secrets"} masked (--no-mask shows them)`);
 }
 const NEWLINE = Buffer.from("\n");
@@ -170,25 +169,35 @@ async function* taskLines(
   most: number | undefined,
   hide: Hide,
 ): AsyncGenerator<Uint8Array | LogRecord> {
-  const last: LogItem[] = [];
-  const shown = function* (some: readonly LogItem[]): Generator<Uint8Array | LogRecord> {
-    for (const item of some) {
-      const record = hide === undefined ? item.record : context.json ? hide.record(item) : undefined;
-      if (!context.json)
-        yield Buffer.concat([Buffer.from(`${item.agent}  `), hide?.line(item) ?? item.raw.bytes, NEWLINE]);
-      else if (record !== undefined) yield withAgent(item.agent, item.run, record);
-    }
-  };
+  const last: { shown: Uint8Array | LogRecord; masked: number }[] = [];
+  let masked = 0;
   for await (const item of items) {
     if (context.json && item.record === undefined) continue;
     if (item.raw.truncated && !context.json) sayCut(context, item);
-    // The bytes of a line are valid until the next one is asked for.
-    last.push({ ...item, raw: { ...item.raw, bytes: Buffer.from(item.raw.bytes) } });
-    if (most === undefined) yield* shown(last.splice(0));
-    else if (last.length > most) last.shift();
+    // Made at once: the bytes of a line, and the log that it stands in, are there until the next one is asked for.
+    const before = hide?.count ?? 0;
+    const shown = context.json ? taskRecord(item, hide) : taskLine(item, hide);
+    if (shown === undefined) continue;
+    last.push({ shown, masked: (hide?.count ?? 0) - before });
+    if (most !== undefined && last.length > most) last.shift();
+    if (most !== undefined) continue;
+    masked += last[0]?.masked ?? 0;
+    yield (last.pop() as (typeof last)[0]).shown;
   }
-  yield* shown(last);
-  tell(context, hide);
+  for (const one of last) {
+    masked += one.masked;
+    yield one.shown;
+  }
+  tell(context, masked);
+}
+
+function taskLine(item: LogItem, hide: Hide): Uint8Array {
+  return Buffer.concat([Buffer.from(`${item.agent}  `), hide?.line(item) ?? item.raw.bytes, NEWLINE]);
+}
+
+function taskRecord(item: LogItem, hide: Hide): LogRecord | undefined {
+  const record = hide === undefined ? item.record : hide.record(item);
+  return record && withAgent(item.agent, item.run, record);
 }
 
 function withAgent(agent: AgentId, run: number, record: LogRecord): LogRecord & { agent: AgentId; run: number } {
