@@ -19,8 +19,9 @@ export async function* activities(
   for await (const item of readLog(context, logOf(context, agent, options), options)) {
     if (item.record?.type === "lifecycle") continue;
     if (driver.json && item.record === undefined) continue;
-    const record = hide === undefined ? item.record : hide.record(item);
-    const bytes = hide?.line(item) ?? item.raw.bytes;
-    yield* reader.read(record?.data !== undefined && driver.json ? record.data : bytes.toString());
+    // Masked once: what a line leaves open counts for the next.
+    const isData = driver.json && item.record?.data !== undefined;
+    const data = isData ? (hide === undefined ? item.record : hide.record(item))?.data : undefined;
+    yield* reader.read(isData ? data : (hide?.line(item) ?? item.raw.bytes).toString());
   }
 }
