@@ -191,8 +191,10 @@ export class Viewport {
     if (from <= 1) top = 0;
     else if (to >= lines) top = whole - height;
     else top = Math.min(Math.max(0, top), whole - height);
-    this.#place(top);
     this.#scrollTo(Math.max(0, top + within));
+    // A browser scrolls to whole pixels: what it leaves, the rows take up, where they need not meet an end of the log.
+    if (from > 1 && to < lines) top = scroller.scrollTop - within;
+    this.#place(top);
   }
 
   /** The scrolling rests: the bar may be put right without anybody being moved. */
@@ -213,7 +215,13 @@ export class Viewport {
   }
 
   #offset(line: number): number {
-    return this.#rowAt(line)?.offsetTop ?? 0;
+    const row = this.#rowAt(line);
+    return row === undefined ? 0 : this.#below(row);
+  }
+
+  /** How far a row stands below the first; offsetTop is rounded, and of other rows above it rounded otherwise. */
+  #below(row: HTMLElement): number {
+    return row.getBoundingClientRect().top - (this.#rows?.getBoundingClientRect().top ?? 0);
   }
 
   /** The row of this line, or the next one: empty lines have none. */
@@ -237,7 +245,7 @@ export class Viewport {
       else low = middle + 1;
     }
     const row = children[low] as HTMLElement;
-    return { line: Number(row.dataset["seq"]), at: row.offsetTop - start };
+    return { line: Number(row.dataset["seq"]), at: this.#below(row) - start };
   }
 
   #note(): void {
