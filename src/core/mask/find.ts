@@ -19,20 +19,17 @@ const PIECE_KIND = ADDRESS_KIND + 3;
 
 /** Made when the first text has to be looked at: many commands show none. */
 function trigger(): Trigger {
-  made ??= new Trigger([
-    ...[...SHAPES, ...NAMES, ...SCHEMES].map(({ sight }) => [sight]),
-    [ADDRESS],
-    [BLOCK],
-    [...ESCAPES],
-    [PIECE],
-  ]);
+  made ??= new Trigger(
+    [...[...SHAPES, ...NAMES, ...SCHEMES].map(({ sight }) => [sight]), [ADDRESS], [BLOCK], [...ESCAPES], [PIECE]],
+    SHAPES.map(({ goesOnIn }) => goesOnIn),
+  );
   return made;
 }
 let made: Trigger | undefined;
 
 /** Whether there can be anything at all: nearly all text has nothing. */
 export function mayHide(text: string): boolean {
-  return trigger().isIn(text);
+  return trigger().isIn(text) || text.includes("%") || text.includes("\u001b");
 }
 
 export interface Hidden {
@@ -82,7 +79,7 @@ function findIn(bytes: Uint8Array, open: boolean, asBytes: boolean): FoundIn {
   const found: FoundIn = { spans: [], goesOn: false, isPiece: false, veiled: false };
   let text: (Text & { blocks: Blocks }) | undefined;
   let toJudge = JUDGED_LEAST + Math.floor(bytes.length / JUDGED_EVERY);
-  const rare = trigger().visit(bytes, (kind, last) => {
+  trigger().visit(bytes, (kind, last) => {
     if (kind === PIECE_KIND) found.isPiece = true;
     if (kind === ESCAPE_KIND) found.veiled ||= asBytes;
     if (kind >= ESCAPE_KIND) return found.veiled ? bytes.length : last + 1;
@@ -98,7 +95,7 @@ function findIn(bytes: Uint8Array, open: boolean, asBytes: boolean): FoundIn {
     if (asBytes) found.veiled ||= hasEscape(bytes, last, one.end);
     return one.end;
   });
-  if (asBytes && rare) found.veiled ||= isVeiled(bytes);
+  if (asBytes) found.veiled ||= isVeiled(bytes);
   found.spans = merged(found.spans);
   return found;
 }

@@ -84,16 +84,17 @@ export function matchNamed(named: Word, given: Text, last: number): Found | unde
   const quoted = quote === DOUBLE || quote === SINGLE || quote === TICK;
   const to = quoted ? endOfQuoted(bytes, from, quote) : Math.min(runs.end(VALUE, from), from + VALUE_MOST);
   if (to <= from || (!quoted && bytes[first - 1] === COLON && bytes[end] === COLON)) return undefined; // `arn:x:secret:name`
-  const found = { start: from, end: to };
-  if (open && to === bytes.length) return found;
+  if (open && to === bytes.length) return { start: from, end: to };
+  if (to - from < VALUE_LEAST) return undefined;
   const tight = from - sign <= (quoted ? 1 : 0) && sign - end === 1;
   const loud = tight && runs.end(LOUD, first) >= end;
-  const wordy = runs.end(WORDY, from) >= to;
-  if (to - from < VALUE_LEAST || (!quoted && !loud && from === plain && runs.end(SMALL, from) >= to)) return undefined;
-  if (!given.judges()) return wordy ? undefined : found;
+  if (!quoted && !loud && from === plain && runs.end(SMALL, from) >= to) return undefined;
+  if (!given.judges()) return runs.end(WORDY, from) >= to ? undefined : { start: from, end: to };
   const name = text(bytes, first, end).replace(/^-+/, "");
   const value = text(bytes, from, Math.min(to, from + JUDGED));
-  return isSecret({ name, word: from > plain ? "scheme" : named.word, value, quoted, loud }) ? found : undefined;
+  return isSecret({ name, word: from > plain ? "scheme" : named.word, value, quoted, loud })
+    ? { start: from, end: to }
+    : undefined;
 }
 
 function nameStart(bytes: Uint8Array, word: number): number {
@@ -161,10 +162,13 @@ function gap(bytes: Uint8Array, from: number): number {
 function isGap(bytes: Uint8Array, at: number): boolean {
   const byte = bytes[at];
   if (byte === undefined || byte === NEWLINE || byte === RETURN) return false;
-  if (byte === BACKSLASH) return QUOTES.has(bytes[at + 1] ?? 0);
-  return byte <= SPACE || byte >= 0x80 || QUOTES.has(byte);
+  if (byte === BACKSLASH) return isQuote(bytes[at + 1]);
+  return byte <= SPACE || byte >= 0x80 || isQuote(byte);
 }
-const QUOTES = new Set([DOUBLE, SINGLE, TICK, BACKSLASH]);
+
+function isQuote(byte: number | undefined): boolean {
+  return byte === DOUBLE || byte === SINGLE || byte === TICK || byte === BACKSLASH;
+}
 
 function behindScheme(bytes: Uint8Array, from: number, runs: Stretches): number {
   const end = runs.end(alphabet("a"), from);

@@ -1,6 +1,7 @@
 /** Whether a key of one rule stands at a place. No way back is ever tried, so that a look costs what the text has, once. */
 import { alphabet, isAlphabet, isIn, isWord, type Stretches } from "./alphabet.ts";
 import type { Rule } from "./rules.ts";
+import { AHEAD } from "./trigger.ts";
 
 interface Part {
   which: number;
@@ -17,20 +18,27 @@ export interface Shape {
   /** The four characters at whose sight it is looked for, and how far its beginning lies before the last of them. */
   sight: string;
   behind: number;
+  /** The alphabet that AHEAD bytes behind the sight are of; -1 where that is not so. */
+  goesOnIn: number;
 }
 
 /** One for each beginning. */
 export function shapesOf({ begins, follows, back, needs, alone }: Rule): Shape[] {
   const parts = follows.split(" ").map((part) => partOf(part) ?? ascii(part));
-  const [first] = parts;
-  return begins.split(" ").map((text) => ({
-    begins: ascii(text),
-    back: back === undefined ? undefined : partOf(back),
-    parts,
-    needs,
-    alone: alone === true,
-    ...sightOf(text, back, first === undefined || first instanceof Uint8Array ? undefined : first),
-  }));
+  const first = parts[0] instanceof Uint8Array ? undefined : parts[0];
+  return begins.split(" ").map((text) => {
+    const seen = sightOf(text, back, first);
+    const more = seen.behind + 1 - text.length;
+    return {
+      begins: ascii(text),
+      back: back === undefined ? undefined : partOf(back),
+      parts,
+      needs,
+      alone: alone === true,
+      ...seen,
+      goesOnIn: first !== undefined && more >= 0 && first.least >= more + AHEAD ? first.which : -1,
+    };
+  });
 }
 
 /** Four characters that few words have: with a sign between letters or a digit, if there are such. A shorter beginning takes from what is around it. */
@@ -129,10 +137,11 @@ function mayBegin(bytes: Uint8Array, start: number, alone: boolean): boolean {
   return !alone || !(before === 43 || before === 47 || before === 46 || before === 45);
 }
 
-const ESCAPE_LETTERS = new Set([..."nrtbfv0ae"].map((letter) => letter.charCodeAt(0)));
+const ESCAPE_LETTERS: Uint8Array = new Uint8Array(256);
+for (const letter of "nrtbfv0ae") ESCAPE_LETTERS[letter.charCodeAt(0)] = 1;
 
 export function isEscapeLetter(bytes: Uint8Array, at: number): boolean {
-  return bytes[at - 1] === 92 && ESCAPE_LETTERS.has(bytes[at] as number);
+  return bytes[at - 1] === 92 && ESCAPE_LETTERS[bytes[at] as number] === 1;
 }
 
 /** A key has them soon, and a look has to be short. */

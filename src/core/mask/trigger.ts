@@ -1,119 +1,144 @@
 /**
  * Finds at a glance where something may begin or end that has to be looked at: by parts of four characters, upper and lower case the
- * same. One look at each byte, whatever the number of parts: nearly all text has nothing to hide.
+ * same. One look at each second byte, whatever the number of parts: nearly all text has nothing to hide.
  */
 
+import { isIn } from "./alphabet.ts";
+
+/** So far behind a part a look costs less than to tell of it. */
+export const AHEAD = 4;
 const WORD = "abcdefghijklmnopqrstuvwxyz0123456789_-+.";
 /** What may stand behind a name and before its value; the last are the bytes that a space beyond ASCII begins with. */
 const AFTER = "\"'\\:=> \t\n\r\v\f`\u00a0\u00c2\u00e1\u00e2\u00e3\u00ef";
 const FILTER_BITS = 16;
 const SLOT_BITS = 13;
+const SLOTS = (1 << SLOT_BITS) - 1;
 const MIX = 0x9e3779b1;
-/** Marks what letters can hide behind (ESC and %); the mark spills into a character before it, in parts that nobody looks for. */
-const RARE = 256;
-const LOWER = Uint16Array.from({ length: 256 }, (_, code) =>
-  code === 27 || code === 37 ? code | RARE : code >= 65 && code <= 90 ? code + 32 : code,
-);
+/** Makes of three letters small ones; of signs it makes others, which a filter may. */
+const SMALL = 0x202020;
+const LOWER = Uint8Array.from({ length: 256 }, (_, code) => (code >= 65 && code <= 90 ? code + 32 : code));
 
 /** What to do at a hit, whose last byte is at `last`; returns where to go on, `last + 1` at the least. */
 export type Visit = (which: number, last: number) => number;
 
 export class Trigger {
+  /** The first three and the last three characters of each part. */
   readonly #filter: Uint8Array = new Uint8Array(1 << FILTER_BITS);
   readonly #parts: Int32Array = new Int32Array(1 << SLOT_BITS);
-  /** Behind each part the number of its kind, from 1 on. */
+  /** The kind of each part. */
   readonly #kinds: Uint16Array = new Uint16Array(1 << SLOT_BITS);
 
-  /** `parts[i]` are the parts of kind i; in one # is a digit, ^ a hex digit, * a letter, digit or one of _-+. and ! what may follow a name. */
-  constructor(parts: readonly (readonly string[])[]) {
+  /** The alphabet that goes on behind a part of a kind, or -1. */
+  readonly #goesOnIn: Int8Array;
+
+  /** `parts[i]` are the parts of kind i, `goesOnIn[i]` the alphabet that AHEAD more bytes behind it are of, if it is known; in a part # is a digit, ^ a hex digit, * a letter, digit or one of _-+. and ! what may follow a name. */
+  constructor(parts: readonly (readonly string[])[], goesOnIn: readonly number[]) {
+    this.#goesOnIn = new Int8Array(parts.length).fill(-1);
+    this.#goesOnIn.set(goesOnIn);
     for (const [kind, list] of parts.entries())
       for (const part of list.flatMap(spellings)) {
         const window = [...part].reduce((sum, letter) => (sum << 8) | letter.charCodeAt(0), 0);
-        const hash = Math.imul(window, MIX);
-        this.#filter[hash >>> (32 - FILTER_BITS)] = 1;
-        let slot = hash >>> (32 - SLOT_BITS);
-        while (this.#kinds[slot] !== 0) slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
+        for (const three of [window >>> 8, window]) this.#filter[inFilter(three)] = 1;
+        let slot = firstSlot(window);
+        while (this.#parts[slot] !== 0) slot = (slot + 1) & SLOTS;
         this.#parts[slot] = window;
-        this.#kinds[slot] = kind + 1;
+        this.#kinds[slot] = kind;
       }
   }
 
-  /** Whether there is a hit, or a byte that letters can hide behind. */
+  /** Whether there is a hit. */
   isIn(text: string): boolean {
-    const filter = this.#filter;
-    const lower = LOWER;
     const { length } = text;
-    let window = 0;
-    let seen = 0;
-    for (let i = 0; i < length; i++) {
-      const unit = text.charCodeAt(i);
-      // A space beyond Latin-1 is three bytes, the first of which is listed.
-      const code = unit < 256 ? (lower[unit] as number) : 0xe2;
-      seen |= code;
-      window = (window << 8) | code;
-      const hash = Math.imul(window, MIX);
-      if (filter[hash >>> (32 - FILTER_BITS)] !== 0 && this.#has(window, hash)) return true;
-    }
-    return (seen & RARE) !== 0;
+    for (let i = seekText(this.#filter, text, 0); i >= 0; i = seekText(this.#filter, text, i + 2))
+      for (const last of [i + 2, i + 3]) {
+        if (last < 3 || last >= length) continue;
+        let window = 0;
+        for (let at = last - 3; at <= last; at++) window = (window << 8) | (LOWER[unitAt(text, at)] as number);
+        if (this.#has(window)) return true;
+      }
+    return false;
   }
 
-  /** Every hit, first to last; one in what was passed over is not told. Returns whether there was a byte that letters can hide behind. */
-  visit(bytes: Uint8Array, visit: Visit): boolean {
-    this.#window = 0;
-    this.#seen = 0;
-    for (let last = this.#next(bytes, 0); last >= 0; ) {
-      const window = this.#window;
-      const next = this.#tell(window, last, visit);
-      this.#window = next > last + 1 ? 0 : window;
-      last = this.#next(bytes, next);
+  /** Every hit, first to last; one in what was passed over is not told. */
+  visit(bytes: Uint8Array, visit: Visit): void {
+    const end = bytes.length;
+    let passed = 0;
+    for (let i = seek(this.#filter, bytes, 0); i >= 0; ) {
+      let next = i > passed ? this.#tell(bytes, i + 2, visit) : i + 3;
+      const again = next === i + 3;
+      if (again) next = i + 3 < end ? this.#tell(bytes, i + 3, visit) : i + 4;
+      if (again && next === i + 4) next = i + 2;
+      else passed = next;
+      i = seek(this.#filter, bytes, next);
     }
-    return (this.#seen & RARE) !== 0;
-  }
-  #window = 0;
-  #seen = 0;
-
-  /** Where the next hit ends, or -1. Nothing but local numbers in the loop, and no call: it sees every byte. */
-  #next(bytes: Uint8Array, from: number): number {
-    const filter = this.#filter;
-    const kinds = this.#kinds;
-    const parts = this.#parts;
-    const lower = LOWER;
-    const { length } = bytes;
-    let window = this.#window;
-    let seen = this.#seen;
-    let found = -1;
-    for (let i = from; i < length; i++) {
-      const code = lower[bytes[i] as number] as number;
-      seen |= code;
-      window = (window << 8) | code;
-      const hash = Math.imul(window, MIX);
-      if (filter[hash >>> (32 - FILTER_BITS)] === 0) continue;
-      let slot = hash >>> (32 - SLOT_BITS);
-      while (kinds[slot] !== 0 && parts[slot] !== window) slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
-      if (kinds[slot] === 0) continue;
-      found = i;
-      break;
-    }
-    this.#window = window;
-    this.#seen = seen;
-    return found;
   }
 
-  #tell(window: number, last: number, visit: Visit): number {
-    const first = Math.imul(window, MIX) >>> (32 - SLOT_BITS);
-    for (let slot = first; this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1)) {
+  #tell(bytes: Uint8Array, last: number, visit: Visit): number {
+    const window = windowAt(bytes, last);
+    for (let slot = firstSlot(window); this.#parts[slot] !== 0; slot = (slot + 1) & SLOTS) {
       if (this.#parts[slot] !== window) continue;
-      const next = visit((this.#kinds[slot] as number) - 1, last);
+      const kind = this.#kinds[slot] as number;
+      const which = this.#goesOnIn[kind] as number;
+      if (which >= 0 && !goesOn(which, bytes, last + 1)) continue;
+      const next = visit(kind, last);
       if (next > last + 1) return next;
     }
     return last + 1;
   }
 
-  #has(window: number, hash: number): boolean {
-    for (let slot = hash >>> (32 - SLOT_BITS); this.#kinds[slot] !== 0; slot = (slot + 1) & ((1 << SLOT_BITS) - 1))
+  #has(window: number): boolean {
+    for (let slot = firstSlot(window); this.#parts[slot] !== 0; slot = (slot + 1) & SLOTS)
       if (this.#parts[slot] === window) return true;
     return false;
   }
+}
+
+/**
+ * The first of every second position from `from` on where three characters of a part may stand, or -1: of any four, the first three or the
+ * last three begin at one of these. No call in the loop: behind one the engine cannot know that the bytes are still there.
+ */
+function seek(filter: Uint8Array, bytes: Uint8Array, from: number): number {
+  const end = bytes.length - 2;
+  if (from >= end) return -1;
+  let first = bytes[from] as number;
+  for (let i = from; i < end; i += 2) {
+    const third = bytes[i + 2] as number;
+    if (filter[inFilter((first << 16) | ((bytes[i + 1] as number) << 8) | third)] !== 0) return i;
+    first = third;
+  }
+  return -1;
+}
+
+function seekText(filter: Uint8Array, text: string, from: number): number {
+  for (let i = from; i < text.length - 2; i += 2)
+    if (filter[inFilter((unitAt(text, i) << 16) | (unitAt(text, i + 1) << 8) | unitAt(text, i + 2))] !== 0) return i;
+  return -1;
+}
+
+/** A space beyond Latin-1 is three bytes, the first of which is listed. */
+function unitAt(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  return unit < 256 ? unit : 0xe2;
+}
+
+/** Whether the next bytes are of an alphabet, as far as there are any. */
+function goesOn(which: number, bytes: Uint8Array, from: number): boolean {
+  const end = Math.min(from + AHEAD, bytes.length);
+  for (let i = from; i < end; i++) if (!isIn(which, bytes[i])) return false;
+  return true;
+}
+
+function windowAt(bytes: Uint8Array, last: number): number {
+  const small = (at: number): number => LOWER[bytes[at] as number] as number;
+  return (small(last - 3) << 24) | (small(last - 2) << 16) | (small(last - 1) << 8) | small(last);
+}
+
+function inFilter(three: number): number {
+  return Math.imul((three & 0xffffff) | SMALL, MIX) >>> (32 - FILTER_BITS);
+}
+
+function firstSlot(window: number): number {
+  return Math.imul(window, MIX) >>> (32 - SLOT_BITS);
 }
 
 function spellings(part: string): string[] {

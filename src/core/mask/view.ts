@@ -31,10 +31,10 @@ const PLAIN: Uint8Array = Uint8Array.from(HEX, (value, byte) => (value < 0 && by
 
 /** Whether a view would differ from the bytes, apart from `\/`, which only matters where there is something to hide. */
 export function isVeiled(bytes: Uint8Array): boolean {
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (byte === ESC) return true;
-    if (byte !== PERCENT) continue;
+  if (bytes.includes(ESC)) return true;
+  const first = bytes.indexOf(PERCENT);
+  for (let i = first < 0 ? bytes.length : first; i < bytes.length; i++) {
+    if (bytes[i] !== PERCENT) continue;
     if ((HEX[bytes[i + 1] ?? 0] as number) >= 0 && (HEX[bytes[i + 2] ?? 0] as number) >= 0) return true;
   }
   return false;
