@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Message } from "../../src/core/types.ts";
 import type { RunRecord, Workspace } from "../../src/fleet/workspace.ts";
-import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
+import { keeperOf, kill9, whileHeld } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
 import { writeConfig } from "../support/trusted.ts";
@@ -255,13 +255,18 @@ describe("messages to a CLI", () => {
     const workspace = withTalker(at);
     const odd = await workspace.runs.start({ driver: "talker", prompt: "begin", interactive: true, name: "odd" });
     await until(() => text(odd.log).includes("result"));
-    const dir = at.runDir(odd);
-    renameSync(dir, join(at.folder, "aside"));
-    symlinkSync(join(at.folder, "aside"), dir);
-    onTestFinished(() => {
-      rmSync(dir);
-      renameSync(join(at.folder, "aside"), dir);
+    const [dir, aside] = [at.runDir(odd), join(at.folder, "aside")];
+    const keeper = keeperOf(at, odd);
+    await whileHeld(keeper, () => {
+      renameSync(dir, aside);
+      symlinkSync(aside, dir);
     });
+    onTestFinished(() =>
+      whileHeld(keeper, () => {
+        rmSync(dir);
+        renameSync(aside, dir);
+      }),
+    );
     const other = await workspace.runs.start({ argv: ["sleep", "4"] });
     expect(await workspace.runs.wait([other.agent])).toMatchObject([{ outcome: "completed" }]);
     expect(text(join(at.root, "events.log"))).toContain(`${odd.agent} cannot be looked after`);

@@ -26,6 +26,17 @@ export async function kill9(victim: ProcessIdentity): Promise<void> {
   await until(() => !lives(victim), 5000, `${victim.pid} is gone`);
 }
 
+/** While it stands still: a keeper makes its folder again when it misses it. */
+export async function whileHeld(keeper: ProcessIdentity, act: () => void): Promise<void> {
+  signal(keeper, "SIGSTOP");
+  try {
+    await until(() => readProcess(keeper.pid)?.state === "T", 5000, `${keeper.pid} stands still`);
+    act();
+  } finally {
+    signal(keeper, "SIGCONT");
+  }
+}
+
 export function identify(pid: number): ProcessIdentity {
   const found = readProcess(pid);
   if (found === undefined) throw new Error(`there is no process ${pid}`);
