@@ -191,7 +191,7 @@ function assistant(line: Fields, result: StreamResult, meter: UsageMeter, atMs: 
   const usage = meter.message(body, textOf(line["request_id"]));
   if (usage.fresh && line["parent_tool_use_id"] == null) result.turns++;
   const model = textOf(body["model"]);
-  if (usage.tokens !== null) activities.push({ kind: "usage", tokens: usage.tokens, cost_usd: meter.costUsd(), model });
+  if (usage.tokens !== null) activities.push({ kind: "usage", tokens: usage.tokens, cost_usd: null, model });
   return activities;
 }
 

@@ -89,6 +89,11 @@ export interface SessionUse {
   cost_usd: number | null;
 }
 
+export interface Uncosted {
+  model: string | null;
+  tokens: Tokens;
+}
+
 /** What the whole stream has told so far. */
 export interface StreamResult {
   session: string | null;
@@ -101,7 +106,10 @@ export interface StreamResult {
   tokens: Tokens | null;
   /** What the CLI counts for its whole session, when it counts so: the next run of the session has to know it. */
   session_use: SessionUse | null;
+  /** As the CLI itself told it. */
   cost_usd: number | null;
+  /** Used since it last told a cost, by model: what that costs is only in a list of prices. */
+  uncosted: readonly Uncosted[];
   /** Turns of the model as far as the stream shows them; Codex shows one for a whole run. */
   turns: number;
   tools: number;

@@ -3,7 +3,7 @@
  * folded here from its activities. A line is read once and in order; what is not JSON where JSON is due is kept as `unparsed`.
  */
 import type { Tokens } from "../core/types.ts";
-import type { Activity, SessionUse, StreamReader, StreamResult } from "./driver.ts";
+import type { Activity, SessionUse, StreamReader, StreamResult, Uncosted } from "./driver.ts";
 import { type Fields, isFields } from "./fields.ts";
 
 /**
@@ -34,6 +34,7 @@ export function emptyResult(): StreamResult {
     tokens: null,
     session_use: null,
     cost_usd: null,
+    uncosted: [],
     turns: 0,
     tools: 0,
     failed: 0,
@@ -70,9 +71,10 @@ function fold(result: StreamResult, activity: Activity): void {
       result.trouble = { trouble: activity.trouble, text: activity.text, resets_at: activity.resets_at };
       break;
     case "usage":
+      result.model ??= activity.model;
+      result.uncosted = activity.cost_usd === null ? withMore(result, activity) : [];
       result.tokens = activity.tokens;
       result.cost_usd = activity.cost_usd ?? result.cost_usd;
-      result.model ??= activity.model;
       break;
     case "finished":
       result.finished = { ok: activity.ok, why: activity.why, text: activity.text };
@@ -82,6 +84,16 @@ function fold(result: StreamResult, activity: Activity): void {
     case "unparsed":
       break;
   }
+}
+
+function withMore(
+  { uncosted, tokens, model }: StreamResult,
+  now: { tokens: Tokens; model: string | null },
+): Uncosted[] {
+  const of = now.model ?? model;
+  const more = subtractTokens(now.tokens, tokens ?? NO_TOKENS);
+  const same = uncosted.find((one) => one.model === of)?.tokens ?? NO_TOKENS;
+  return [...uncosted.filter((one) => one.model !== of), { model: of, tokens: addTokens(same, more) }];
 }
 
 export function note(...name: readonly unknown[]): Activity {

@@ -77,9 +77,10 @@ export class StreamState {
     const result = this.#reader.result();
     if (this.#counted === null) return result;
     // Of a run that was taken up in mid-stream the greater count is nearer: its end is counted from the whole stream.
-    const more =
-      sizeOf(this.#counted.tokens ?? NO_TOKENS) > sizeOf(result.tokens ?? NO_TOKENS) ? this.#counted : result;
-    return { ...result, tokens: more.tokens, cost_usd: more.cost_usd ?? result.cost_usd };
+    const { tokens, cost_usd } = this.#counted;
+    if (tokens === null || sizeOf(tokens) <= sizeOf(result.tokens ?? NO_TOKENS)) return result;
+    const cost = cost_usd ?? result.cost_usd;
+    return { ...result, tokens, cost_usd: cost, uncosted: cost === null ? [{ model: result.model, tokens }] : [] };
   }
 
   /** Every line was read, not the last ones only. */

@@ -24,6 +24,7 @@ import { startWaiting } from "../run/queue.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { stop } from "../run/stop.ts";
 import { Streams } from "../stream/streams.ts";
+import { spent } from "../watch/cost.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
@@ -136,7 +137,7 @@ export class Loop {
     const { intent } = one.facts;
     if (!intent || !hasMoneyLimit(intent)) return undefined;
     const { result } = await this.#streams.read(one);
-    const passed = limitPassed(intent.limits, total(result.tokens), result.cost_usd ?? 0);
+    const passed = limitPassed(intent.limits, total(result.tokens), spent(result, result.model ?? intent.model));
     if (passed === undefined || intent.limit_policy === "stop") return passed;
     this.#tell(one, passed, intent.limit_policy === "interrupt");
     return undefined;
@@ -173,11 +174,15 @@ function hasMoneyLimit(intent: IntentFact | undefined): boolean {
   return intent !== undefined && (intent.limits.tokens > 0 || intent.limits.cost_usd > 0);
 }
 
-function limitPassed(limits: IntentFact["limits"], tokens: number, cost: number): Passed | undefined {
+function limitPassed(
+  limits: IntentFact["limits"],
+  tokens: number,
+  { least, estimated }: ReturnType<typeof spent>,
+): Passed | undefined {
   if (limits.tokens > 0 && tokens > limits.tokens)
     return { limit: "tokens", reason: `${tokens} tokens, at most ${limits.tokens}` };
-  if (limits.cost_usd > 0 && cost > limits.cost_usd)
-    return { limit: "cost", reason: `${cost.toFixed(2)} USD, at most ${limits.cost_usd}` };
+  if (limits.cost_usd > 0 && least > limits.cost_usd)
+    return { limit: "cost", reason: `${estimated ? "~" : ""}${least.toFixed(2)} USD, at most ${limits.cost_usd}` };
   return undefined;
 }
 

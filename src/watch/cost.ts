@@ -3,6 +3,7 @@
  * prices.json and marked as an estimate. A model that is not in the list has tokens and no cost: a guess would be added up as money.
  */
 import type { Tokens } from "../core/types.ts";
+import type { StreamResult } from "../drivers/driver.ts";
 import prices from "./prices.json" with { type: "json" };
 
 const PRICES_AS_OF: string = prices.as_of;
@@ -16,6 +17,26 @@ export function priceOf(model: string | null, tokens: Tokens | null): number | n
   if (price === undefined || tokens === null) return null;
   const kinds = ["input", "output", "cache_read", "cache_write"] as const;
   return kinds.reduce((sum, kind) => sum + (tokens[kind] * price[kind]) / MILLION, 0);
+}
+
+/**
+ * What a run has cost by now: what its CLI told, and by the list what it used since. Null when of some of it no price is known. `asked`
+ * is the model that it was asked to use, for CLIs that do not tell.
+ */
+export function spent(
+  { cost_usd, uncosted }: Pick<StreamResult, "cost_usd" | "uncosted">,
+  asked: string | null,
+): {
+  usd: number | null;
+  /** A part of it was worked out from prices. */
+  estimated: boolean;
+  /** What is known of it, at the least. */
+  least: number;
+} {
+  const parts = uncosted.map(({ model, tokens }) => priceOf(model ?? asked, tokens));
+  const least = parts.reduce<number>((sum, part) => sum + (part ?? 0), cost_usd ?? 0);
+  const known = parts.every((part) => part !== null) && (parts.length > 0 || cost_usd !== null);
+  return { usd: known ? least : null, estimated: parts.length > 0, least };
 }
 
 /** A name may have a provider before it and a date behind it; another model of the family (`-mini`) has its own price. */

@@ -18,7 +18,7 @@ import { RULES } from "../judge/rules.ts";
 import type { LineRange } from "../judge/steps.ts";
 import type { Log } from "../log/log.ts";
 import type { StreamPlace } from "../stream/stream-state.ts";
-import { priceOf } from "./cost.ts";
+import { spent } from "./cost.ts";
 import type { Recent } from "./run-reading.ts";
 
 const SUMMARY_VERSION = 1;
@@ -47,7 +47,7 @@ export interface SummaryOf {
   facts: Facts;
   judgement: Judgement;
   recent: Recent;
-  result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "tools">;
+  result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "uncosted" | "tools">;
   place: StreamPlace;
   /** Bytes of the lines that a reason names. */
   bytes(place: LineRange): ByteRange;
@@ -66,7 +66,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
   const { verdict, cause } = judgement;
   const same = previous !== null && previous.on_track_status === verdict && previous.cause === cause;
   const model = result.model ?? subject.model;
-  const estimate = result.cost_usd === null ? priceOf(model, result.tokens) : null;
+  const { usd, estimated } = spent(result, model);
   return {
     instance_id: subject.agent,
     instance_name: subject.name ?? subject.agent,
@@ -104,8 +104,8 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     },
     model,
     tokens: result.tokens,
-    cost_usd: result.cost_usd ?? estimate,
-    cost_estimated: estimate !== null,
+    cost_usd: usd,
+    cost_estimated: usd !== null && estimated,
     tools: result.tools,
     final: of.final,
     asks: askedBy(recent.activity),

@@ -182,7 +182,10 @@ export class Watch {
       stderr: new StderrReading(),
     });
     const place = cursor ?? (summary?.final ? { ...summary.position, generation: 1, updated_at: iso() } : undefined);
-    const counted = { tokens: summary?.tokens ?? null, cost_usd: summary?.cost_usd ?? null };
+    const counted = {
+      tokens: summary?.tokens ?? null,
+      cost_usd: summary?.cost_estimated ? null : (summary?.cost_usd ?? null),
+    };
     return { listener: reading.take, from: place && { place, counted } };
   }
 

@@ -141,6 +141,19 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   });
 });
 
+it("a limit of cost holds for a CLI that tells its cost only at its end: what it used has a price", async () => {
+  const at = lab({ cost_limit: "0.05" });
+  const usage = { input_tokens: 20_000, output_tokens: 100 };
+  const message = { id: "m-1", model: "claude-opus-4-5", content: [{ type: "text", text: "on it" }], usage };
+  const line = JSON.stringify({ type: "assistant", message });
+  writeFileSync(join(at.folder, "claude"), `#!/bin/sh\necho '${line}'\nexec sleep 1000\n`, { mode: 0o755 });
+  const workspace = at.open({ env: { PATH: `${at.folder}:/usr/bin:/bin` } });
+  const { agent } = await workspace.runs.start({ driver: "claude", prompt: "loop" });
+  const loop = workspace.up.loop();
+  await until(async () => (await loop.round()).stopped.length > 0, 20_000);
+  expect(await workspace.runs.show(agent)).toMatchObject({ outcome: "limit" });
+});
+
 it("with another policy a passed limit is told once, and the agent is interrupted or left alone", async () => {
   for (const policy of ["interrupt", "notify"] as const) {
     const at = lab({ token_limit: 100, limit_policy: policy });

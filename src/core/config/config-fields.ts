@@ -59,7 +59,8 @@ export const CONFIG_FIELDS = {
   cost_limit: {
     kind: "dollars",
     default: 0,
-    about: "Cost of a run in US dollars, as far as its stream tells; 0 is no limit",
+    about:
+      "Cost of a run in US dollars: what its CLI told, and what it used since by the list of prices; `up` watches it; 0 is no limit",
     guard: "limit",
   },
   limit_policy: {
