@@ -88,7 +88,7 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
 }
 
 /** No intent of it can be read. It is listed all the same: it may live, and its log is there. */
-function unknownAgent(task: TaskId, id: AgentId): AgentRow {
+export function unknownAgent(task: TaskId, id: AgentId): AgentRow {
   const unknown = { role: null, name: null, parent: null, depth: 0, model: null, labels: null, capability: null };
   return { id, task, driver: "command", created_at: NEVER, ...unknown };
 }

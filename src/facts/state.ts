@@ -86,8 +86,9 @@ function mostOf(limits: IntentFact["limits"], limit: LimitName): string {
   }
 }
 
-export function isLaunchOverdue({ intent, claim, done }: Facts, nowMonoMs: number): boolean {
-  return !claim && !done && intent !== undefined && !intent.queued && isOverdue(intent.created_mono_ms, nowMonoMs);
+export function isLaunchOverdue({ intent, claim, done, unreadable }: Facts, nowMonoMs: number): boolean {
+  if (!intent || intent.queued || claim || done || unreadable) return false;
+  return isOverdue(intent.created_mono_ms, nowMonoMs);
 }
 
 /** A time that is still to come is one of another boot. */

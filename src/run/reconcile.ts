@@ -12,6 +12,7 @@ import { removeFile } from "../disk/inside.ts";
 import { parseActiveMark } from "../disk/layout.ts";
 import { readText } from "../disk/replace.ts";
 import { type Facts, isElsewhere, isHere, livingAdopter, readFacts } from "../facts/facts.ts";
+import { unknownAgent } from "../facts/folders.ts";
 import type { KnownFacts } from "../facts/known-facts.ts";
 import { hasEnded, type Observed } from "../facts/observe.ts";
 import { agentRow, runRow, stat } from "../facts/record.ts";
@@ -201,15 +202,20 @@ function settle(
   // Its launcher may have come as far as an intent since the look, and have told the registry.
   const isUnborn = ({ task, agent, run }: RunName): boolean => !readFacts(context.layout.run(task, agent, run)).intent;
   const unborn = dropped.filter(isUnborn);
-  const { put, over, views } = withReader(context, (registry) =>
-    settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run)),
-  );
+  const { put, over, views, unheard } = withReader(context, (registry) => {
+    const found = settling(observed, listed, ({ agent, run }) => registry.hasRun(agent, run));
+    const isUnheard = ({ facts, agent }: Observed): boolean => !facts.intent && registry.get(agent) === undefined;
+    return { ...found, unheard: found.put.filter(isUnheard) };
+  });
   audit(context, doubts(observed, listed));
   if (put.length + unborn.length === 0) return;
   const told = catchUp(context, (registry) => {
     registry.putRuns(
       put.map(({ row }) => row),
-      put.flatMap(({ facts }) => (facts.intent ? [agentRow(facts.intent)] : [])),
+      [
+        ...put.flatMap(({ facts }) => (facts.intent ? [agentRow(facts.intent)] : [])),
+        ...unheard.map(({ task, agent }) => unknownAgent(task, agent)),
+      ],
     );
     for (const { agent, run } of unborn) registry.deleteRun(agent, run);
     for (const one of over) registry.putFiles(one.agent, one.run, trackedFiles(context.layout, one));

@@ -123,7 +123,7 @@ describe("where no `up` leads", () => {
       expect(left).toBeLessThan(50);
       expect(readdirSync(join(at.root, "trash"))).toHaveLength(50 - left);
       // An agent's command takes nothing.
-      const { agent } = await at.sh(`${process.execPath} ${CLI} event 1 note hello`);
+      const { agent } = await at.sh(`"${process.execPath}" "${CLI}" event 1 note hello`);
       await at.workspace.runs.wait([agent]);
       expect(await agents(at)).toHaveLength(left + 1);
     },
