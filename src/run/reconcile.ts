@@ -56,6 +56,8 @@ export interface ReconcileOptions {
   everything?: boolean;
   /** Also after runs with a large log, which may take minutes to read and to pack. */
   large?: boolean;
+  /** `agent.run` of those that the caller has just seen to be gone: nothing that has no process left can get one. */
+  gone?: ReadonlySet<string>;
   /** What the caller's last call has read. */
   known?: KnownFacts;
   /** What the caller has read of the runs' output. */
@@ -76,7 +78,7 @@ export async function reconcile(context: Context, options: ReconcileOptions = {}
   const observed: Observed[] = [];
   const unborn: RunName[] = [];
   const isAsked = (agent: AgentId): boolean => everything || of.includes(agent);
-  for (const [name, one, seen] of await look(context, runs, listed, isAsked, options.known, nowMs)) {
+  for (const [name, one, seen] of await look(context, runs, listed, isAsked, options, nowMs)) {
     const { task, agent, run } = one;
     const paths = layout.run(task, agent, run);
     let facts = seen;
@@ -119,7 +121,7 @@ async function look(
   runs: ReadonlyMap<string, RunName>,
   listed: ReadonlyMap<string, Listed>,
   isAsked: (agent: AgentId) => boolean,
-  known: KnownFacts | undefined,
+  { known, gone }: ReconcileOptions,
   nowMs: number,
 ): Promise<[string, RunName, Facts][]> {
   const seen = [...runs].map(async ([name, one]): Promise<[string, RunName, Facts] | undefined> => {
@@ -131,6 +133,7 @@ async function look(
     if (remade) facts = readFacts(paths);
     const until = performance.now() + (isAsked(one.agent) ? ENDING_MS : ENDING_OTHERS_MS);
     for (; facts.ending && performance.now() < until; facts = readFacts(paths)) await sleep(1);
+    if (gone?.has(name)) return [name, one, facts];
     const { facts: agreed, members } = await witnessed(context, one, facts, entry?.run.nonce);
     return members === null ? undefined : [name, one, agreed];
   });

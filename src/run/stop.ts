@@ -60,7 +60,8 @@ export async function stop(context: Context, agents: readonly AgentId[], options
   const tried = await stopAll(context, agents, options);
   const failed = tried.find((one) => "error" in one);
   if (failed && !tried.some((one) => "report" in one)) throw failed.error;
-  await settleAll(context, agents);
+  const proven = tried.flatMap((one) => ("report" in one && one.report.verified ? [one.report] : []));
+  await settleAll(context, agents, new Set(proven.map(({ agent, run }) => `${agent}.${run}`)));
   return tried.map((one) => ("report" in one ? one.report : failedReport(context, one.agent, one.error)));
 }
 
@@ -86,9 +87,9 @@ async function tryToStop(context: Context, agent: AgentId, options: StopOptions)
 }
 
 /** Best effort: the receipts count, and the next command does this again. */
-async function settleAll(context: Context, agents: readonly AgentId[]): Promise<void> {
+async function settleAll(context: Context, agents: readonly AgentId[], gone: ReadonlySet<string>): Promise<void> {
   try {
-    await reconcile(context, { of: agents });
+    await reconcile(context, { of: agents, gone });
     // Once for all: a view has every agent of its task.
     const tasks = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
     for (const task of new Set(tasks)) writeView(context, task);
