@@ -30,6 +30,21 @@ function done(over: object = {}): object {
 const bash = { type: "tool_use", id: "t1", name: "Bash", input: { command: "make" } };
 
 describe("claude launch", () => {
+  it("is told what it may spend, unless the caller told it", () => {
+    const budget = (over: object): string[] => {
+      const { argv } = claude.launch(request(over));
+      return argv.flatMap((word, i) => (word === "--max-budget-usd" ? [argv[i + 1] ?? ""] : []));
+    };
+    expect(budget({})).toEqual([]);
+    expect(budget({ budget_usd: 0.3 })).toEqual(["0.3"]);
+    expect(budget({ budget_usd: 0.3, args: ["--max-budget-usd", "9"] })).toEqual(["9"]);
+    const over = readAll(claude, [init, done({ subtype: "error_max_budget_usd", is_error: true })]).result;
+    expect(claude.judge(ending(over, { exit: { code: 1, signal: null } }))).toEqual({
+      outcome: "limit",
+      reason: "It reached its budget.",
+    });
+  });
+
   it("chooses the session, keeps the prompt out of argv and the updater off", () => {
     const launch = claude.launch(request({ model: "opus", args: ["--max-turns", "3"] }));
     expect(launch.argv).toEqual(

@@ -32,6 +32,7 @@ const PERMISSIONS: Readonly<Record<Permission, readonly string[]>> = {
 };
 
 const MCP_FILE = "mcp.json";
+const BUDGET = "--max-budget-usd";
 
 /** Tools that start a sub-agent; the result counts them again, those that sub-agents started among them. */
 const SPAWNS: ReadonlySet<unknown> = new Set(["Agent", "Task"]);
@@ -91,12 +92,14 @@ export function claudeReader(before: SessionUse | null = null): StreamReader {
 }
 
 function launch(request: LaunchRequest): Launch {
-  const { mcp, interactive, resume, session, model, permission, prompt } = request;
+  const { mcp, interactive, resume, session, model, permission, prompt, budget_usd, args } = request;
   checkNames(request);
   const argv = ["claude", "-p", "--output-format", "stream-json", "--verbose", ...PERMISSIONS[permission]];
   if (interactive) argv.push("--input-format", "stream-json", "--replay-user-messages");
   argv.push(...(resume === null ? ["--session-id", session] : ["--resume", resume]));
   if (model !== null) argv.push("--model", model);
+  // Its own count is exact, and needs nobody who watches. It is of this run alone, also when the session goes on.
+  if (budget_usd !== null && !args.some((word) => word.startsWith(BUDGET))) argv.push(BUDGET, String(budget_usd));
   const env: Record<string, string> = { DISABLE_AUTOUPDATER: "1" };
   // As root it refuses to skip permissions unless it is told that this machine is a sandbox.
   if (permission === "all" && request.root) env["IS_SANDBOX"] = "1";
@@ -110,7 +113,7 @@ function launch(request: LaunchRequest): Launch {
     for (const { name, at } of mcp) if ("url" in at) env[bearerVariable(name)] = at.bearer;
   }
   return {
-    argv: [...argv, ...request.args],
+    argv: [...argv, ...args],
     env,
     stdin: interactive ? message(prompt) : prompt,
     files: mcp.length > 0 ? [{ name: MCP_FILE, content: `${JSON.stringify({ mcpServers: servers(mcp) })}\n` }] : [],
@@ -265,7 +268,8 @@ function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: num
   result.deferred = deferredCall(line);
   if (result.deferred !== null) return [...activities, ...waitsForPerson(result.deferred, text)];
   const why = ok ? null : (ENDS[subtype] ?? said ?? `it ended with ${subtype}`);
-  return [...activities, { kind: "finished", ok, why, text }];
+  const limit = subtype === "error_max_budget_usd" ? ("cost" as const) : undefined;
+  return [...activities, { kind: "finished", ok, why, text, ...(limit && { limit }) }];
 }
 
 /** A hook may defer a call: the CLI then ends with "success", and the call waits for whoever resumes the session. */

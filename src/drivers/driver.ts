@@ -3,7 +3,7 @@
  * A driver is data and pure functions: it starts nothing, reads no file and knows no clock.
  */
 import type { Permission } from "../core/intent.ts";
-import type { DeferredCall, Outcome, Tokens } from "../core/types.ts";
+import type { DeferredCall, LimitName, Outcome, Tokens } from "../core/types.ts";
 
 export type { Permission } from "../core/intent.ts";
 
@@ -35,6 +35,8 @@ export interface LaunchRequest {
   session: string;
   /** Messages can be sent while it runs: its input stays open. */
   interactive: boolean;
+  /** What it may spend, for CLIs that see to that themselves; null when it is not to be ended over money. */
+  budget_usd: number | null;
   /** Further arguments of the caller's, given to the CLI as they are. */
   args: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
@@ -75,7 +77,8 @@ export type Activity =
   | { kind: "permission"; tool: string; denied: boolean; input?: unknown }
   | { kind: "trouble"; trouble: Trouble; text: string; status: number | null; resets_at: string | null; fatal: boolean }
   | { kind: "usage"; tokens: Tokens; cost_usd: number | null; model: string | null }
-  | { kind: "finished"; ok: boolean; why: string | null; text: string | null }
+  /** `limit`: the CLI itself ended over it. */
+  | { kind: "finished"; ok: boolean; why: string | null; text: string | null; limit?: LimitName }
   | { kind: "note"; name: string }
   | { kind: "unparsed"; text: string };
 
@@ -99,7 +102,7 @@ export interface StreamResult {
   session: string | null;
   model: string | null;
   /** Null until the CLI has said how it ended. */
-  finished: { ok: boolean; why: string | null; text: string | null } | null;
+  finished: { ok: boolean; why: string | null; text: string | null; limit?: LimitName } | null;
   /** The last trouble that nothing good has followed. */
   trouble: { trouble: Trouble; text: string; resets_at: string | null } | null;
   /** This run's own. `input` is what was not read from a cache; reasoning counts as output. */

@@ -38,6 +38,8 @@ function judgeResult(ending: Ending, exits: Readonly<Record<number, string>>): J
     const refused = denied > 0 ? "a tool was not permitted" : null;
     return failed(`it ended without a result (${end})${colon(trouble?.text ?? refused ?? lastWords(ending))}${resets}`);
   }
+  if (!finished.ok && finished.limit)
+    return { outcome: "limit", reason: sentence(finished.why ?? "it reached a limit") };
   if (!finished.ok) return failed(`${finished.why ?? trouble?.text ?? "it reported an error"}${resets}`);
   if (ending.exit.code !== 0) return failed(`it reported success and then failed (${end})${colon(lastWords(ending))}`);
   if (tools > 0 && denied >= tools) {

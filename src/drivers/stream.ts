@@ -78,6 +78,7 @@ function fold(result: StreamResult, activity: Activity): void {
       break;
     case "finished":
       result.finished = { ok: activity.ok, why: activity.why, text: activity.text };
+      if (activity.limit !== undefined) result.finished.limit = activity.limit;
       if (activity.ok) result.trouble = null;
       break;
     case "note":

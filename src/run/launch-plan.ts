@@ -152,7 +152,10 @@ export interface Composed {
 }
 
 /** What the driver has to know beside the intent. */
-export type Request = Omit<LaunchRequest, "model" | "permission" | "cwd" | "resume" | "interactive" | "args">;
+export type Request = Omit<
+  LaunchRequest,
+  "model" | "permission" | "cwd" | "resume" | "interactive" | "budget_usd" | "args"
+>;
 
 /** A command is executed as it was asked for; for other drivers a request is made. */
 export function composedOf(
@@ -168,11 +171,12 @@ export function composedOf(
     return { intent: asked, env, input: null, message, files: [] };
   }
   const request = makeRequest();
-  const { model, permission, cwd, args } = asked;
+  const { model, permission, cwd, args, limits, limit_policy } = asked;
   const resume = asked.resume ? asked.session : null;
   assertNoFlag("model", model);
   assertNoFlag("session", resume);
-  const launch = driver.launch({ ...request, model, permission, cwd, resume, interactive, args });
+  const budget_usd = limits.cost_usd > 0 && limit_policy === "stop" ? limits.cost_usd : null;
+  const launch = driver.launch({ ...request, model, permission, cwd, resume, interactive, budget_usd, args });
   const stdin = interactive ? null : promptFile;
   return {
     intent: { ...asked, argv: [...launch.argv], session: launch.session ?? resume, stdin },

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startCli } from "../support/cli/cli-trial.ts";
-import { isInstalled } from "../support/cli/real-clis.ts";
+import { cliCommand, isInstalled } from "../support/cli/real-clis.ts";
+import { midwatch } from "../support/cli.ts";
 import { keeperOf, kill9 } from "../support/fault/keeper-kill.ts";
 import { lab } from "../support/lab.ts";
 import { ModelApi } from "../support/model/model-api/server.ts";
@@ -37,6 +38,33 @@ it.skipIf(!isInstalled("claude"))(
       reason: "It deferred its call of Bash and waits for a person to decide.",
       deferred: { tool: "Bash", input: { command: "rm -f victim.txt" } },
     });
+  },
+  TIMEOUT_MS,
+);
+
+it.skipIf(!isInstalled("claude"))(
+  "Claude Code keeps to its limit of cost by itself, to a call, with nobody who watches; so does what goes on with its session",
+  async () => {
+    const at = lab();
+    const steps = Array.from({ length: 40 }, (_, i) => ({ say: `Step ${i}.`, call: { bash: `echo ${i}` } }));
+    const { record, work } = await startCli(at, api, "claude", { steps }, { run: ["--limit-cost", "0.02"] });
+    const ended = async (run: number): Promise<void> => {
+      const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
+      expect(shown).toMatchObject({ run, outcome: "limit", reason: "It reached its budget." });
+      const calls = text(record.log).split('"type":"tool_use"').length - 1;
+      const cost = shown?.cost_usd ?? 0;
+      expect(cost).toBeGreaterThan(0.02);
+      expect(cost).toBeLessThan(0.02 + (2 * cost) / calls);
+    };
+    await ended(1);
+    const { env } = cliCommand("claude", {
+      home: join(at.folder, "home"),
+      url: api.play(`${record.agent}-2`, { steps }),
+      mcp: {},
+    });
+    const again = ["restart", "--workspace", at.root, record.agent, "--resume", "Go on"];
+    expect((await midwatch(work, again, env)).code).toBe(0);
+    await ended(2);
   },
   TIMEOUT_MS,
 );

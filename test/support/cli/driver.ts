@@ -14,6 +14,7 @@ export function request(over: Partial<LaunchRequest> = {}): LaunchRequest {
     resume: null,
     session: SESSION,
     interactive: false,
+    budget_usd: null,
     args: [],
     env: {},
     root: false,
