@@ -61,6 +61,7 @@ ssize_t proc_arguments(pid_t pid, char text[4096]); /* with NULs between, cut wh
 char *proc_cwd(pid_t pid);
 bool proc_predates(const Proc *p, uint64_t since); /* started earlier; false where start times cannot be compared */
 char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce); /* the other run it keeps, or NULL */
+bool proc_is_below_alike(const Proc *p, const char *root, const char *own_nonce); /* the next keeper above it is of another run with the same mark */
 char *proc_member_of(pid_t pid, const char *root, const char *own_nonce); /* the other run whose nonce it carries, or NULL */
 bool proc_is_kept(const Proc *p, const char *root, const char *name); /* by a living keeper of that run, which runs our program */
 int64_t proc_age_ms(const Proc *p);

@@ -105,15 +105,27 @@ bool proc_is_keeper(pid_t pid, uint64_t start, const char *nonce) {
   return n > 0 && memmem(text, (size_t)n, nonce, strlen(nonce)) != NULL;
 }
 
-char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
-  if (!root || strcmp(p->name, KEEPER_NAME) != 0) return NULL;
-  char text[4096];
+/* program, verb, run, nonce of the keeper of an active run */
+static bool keeper_words(const Proc *p, const char *root, char text[4096], const char *part[4]) {
+  if (!root || strcmp(p->name, KEEPER_NAME) != 0) return false;
   ssize_t n = proc_arguments(p->pid, text);
-  const char *part[4] = {0}; /* program, verb, run, nonce */
   int parts = 0;
   for (char *at = text; n > 0 && at < text + n && parts < 4; at += strlen(at) + 1) part[parts++] = at;
-  bool yes = parts == 4 && strcmp(part[3], own_nonce) != 0 && run_is_active(root, part[2], part[3], p) && may_be_keeper(p->pid);
-  return yes ? must(strdup(part[2])) : NULL;
+  return parts == 4 && run_is_active(root, part[2], part[3], p) && may_be_keeper(p->pid);
+}
+
+char *proc_keeper_of(const Proc *p, const char *root, const char *own_nonce) {
+  char text[4096];
+  const char *part[4];
+  return keeper_words(p, root, text, part) && strcmp(part[3], own_nonce) != 0 ? must(strdup(part[2])) : NULL;
+}
+
+bool proc_is_below_alike(const Proc *p, const char *root, const char *own_nonce) {
+  char text[4096];
+  const char *part[4];
+  for (Proc above = *p; above.parent > 1 && proc_read(above.parent, &above);)
+    if (keeper_words(&above, root, text, part)) return strcmp(part[3], own_nonce) != 0 && lineage_from(part[3]) == lineage_from(own_nonce);
+  return false;
 }
 
 static char *run_of_nonce(const char *root, const char *nonce) {

@@ -156,6 +156,20 @@ case_leftovers() {
   no "leftover listed" [ "$(value "$D/done.json" processes_total)" = 0 ]
   verified "leftovers"
 }
+# Under valgrind a keeper has another name. One of 65,537 runs has the mark of another: a process that the other run's keeper has is not in doubt, one without a keeper is.
+case_alike() {
+  mark=$((0x$(nonce | cut -c1-6)))
+  place other; N=$(printf %08x $((mark + 65537)))${N#????????}; agent 'exec sleep 60'; launch run; other=$P
+  within 50 is_file "$D/start.json"
+  main=$(sed 's/.*"main":{"pid":\([0-9]*\).*/\1/' "$D/start.json")
+  place own; N=$(printf %08x "$mark")${N#????????}; agent true; run own
+  [ "$VARIANT" = valgrind ] || is "alike: nobody is in doubt" "$(MIDWATCH_SCAN_ROOT=$W keeper scan "$N=$D")" "{\"nonce\":\"$N\",\"doubts\":[],\"members\":[]}"
+  P=$other; murder
+  within 50 alive "$main"
+  case $(MIDWATCH_SCAN_ROOT=$W keeper scan "$N=$D") in *"\"pid\":$main,"*"its origin is unknown"*) ok "alike: without its keeper it is" ;; *) bad "alike: $(MIDWATCH_SCAN_ROOT=$W keeper scan "$N=$D")" ;; esac
+  kill -KILL "$main"
+}
+
 case_scan() { # build/scan only: no subreaper and no cgroup, as on macOS
   place orphan; agent "(env -i /bin/sh -c 'trap \"\" INT TERM; echo \$\$ >$T/bare; while :; do sleep 0.05; done' &) ; while [ ! -s $T/bare ]; do sleep 0.02; done; exit 5"
   run "orphan"; BARE=$(cat "$T/bare")
@@ -456,7 +470,7 @@ go() { # VARIANT TIER CASE, as soon as a slot is free; with ONLY those of that v
   ) &
 }
 TREE="adopt stop hold below leftovers"
-REST="input names durable ran cgroups exit exec index inherit adopt_deleted files deleted bytes limit time_limits full refused"
+REST="alike input names durable ran cgroups exit exec index inherit adopt_deleted files deleted bytes limit time_limits full refused"
 # The slowest first.
 if command -v valgrind >/dev/null; then
   for c in $TREE $REST; do [ "$c" = below ] || go valgrind subreaper "$c"; done # the program of all below valgrind is valgrind
