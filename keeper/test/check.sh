@@ -69,7 +69,9 @@ leave() { step "waits for the end of the keeper: $NAME, $1"; wait "$P"; } # WHAT
 murder() { kill -KILL "$P"; leave "killed" 2>/dev/null; }
 finish() { leave "$1"; is "$1: the keeper ends well" $? 0; }
 run() { launch run; finish "$1"; }
-ask() { printf '{"v":1,"reason":null,"grace_ms":%s}\n' "$1" >"$D/stop.json"; kill -TERM "$P"; }
+# request DIR GRACE: stop.json, whole at once as every fact is: the keeper looks for it by itself, without a signal too
+request() { printf '{"v":1,"reason":null,"grace_ms":%s}\n' "$2" >"$1/stop.new"; mv "$1/stop.new" "$1/stop.json"; }
+ask() { request "$D" "$1"; kill -TERM "$P"; }
 right_index() { if "$BUILD/index-check" "$LOG" "$IDX" >>"$T/stderr"; then ok "$1: index"; else bad "$1: index: $(tail -n 3 "$T/stderr")"; fi; }
 verified() {
   is "$1: verified" "$(value "$D/done.json" verified)" true
@@ -146,7 +148,7 @@ case_stop() {
   place shorter; agent "trap '' INT TERM; while :; do sleep 0.05; done"; launch run; ask 60000; sleep 0.2
   begun=$(date +%s%N); ask 100; finish "shorter"; took=$((($(date +%s%N) - begun) / 1000000))
   yes "a later, shorter grace counts ($took ms)" [ "$took" -lt 5000 ]
-  place quiet; agent "sleep 60"; launch run; printf '{"grace_ms":0}' >"$D/stop.json"; finish "unsignalled"; verified "stop.json without a signal"
+  place quiet; agent "sleep 60"; launch run; request "$D" 0; finish "unsignalled"; verified "stop.json without a signal"
 }
 case_leftovers() {
   place left; agent "(trap '' INT TERM HUP; setsid sh -c 'trap \"\" INT TERM; while :; do sleep 0.05; done' & echo \$! >$T/left) ; sleep 0.1; exit 5"
@@ -190,7 +192,7 @@ case_refused() {
   place endless; agent "touch $T/ran"; (keeper run "$NAME.1" "$N" <"$T/orders.$NAME" >"$T/out" 2>&1); is "orders without end: exit" $? 2
   no "orders without end: no claim" is_file "$D/claim"
   place unknown; orders "nonsense=1"; agent "touch $T/ran"; launch run; leave "unknown order"; is "unknown order: exit" $? 2
-  place early; agent "touch $T/ran"; echo '{"grace_ms":0}' >"$D/stop.json"; run "stop before exec"
+  place early; agent "touch $T/ran"; request "$D" 0; run "stop before exec"
   is "stop before exec: answer" "$(value "$A" code)" '"STOPPED"'
   yes "stop before exec: done" is_file "$D/done.json"
   yes "stop before exec: no log made" gone "$LOG"
@@ -343,7 +345,7 @@ case_below() { # a keeper of the same program; one of another is spared too, but
   verified "outer"
   is "the inner keeper is spared and listed" "$(value "$D/done.json" run)" '"inner.1"'
   yes "the inner agent lives" alive "$(cat "$T/inner.pid")"
-  INNER=$(value "$ID/claim" pid); echo '{"grace_ms":0}' >"$ID/stop.json"; kill -TERM "$INNER"
+  INNER=$(value "$ID/claim" pid); request "$ID" 0; kill -TERM "$INNER"
   yes "the inner run ends on its own stop" within 100 is_file "$ID/done.json"
   yes "the inner keeper ends" within 50 dead "$INNER"
 
@@ -354,7 +356,7 @@ case_below() { # a keeper of the same program; one of another is spared too, but
     is "another version: no proof" "$(value "$D/done.json" verified)" false
     yes "another version: it is named" grep -q 'belongs to inner3.1, it says' "$D/done.json"
     yes "another version: the inner agent lives" alive "$(cat "$T/inner3.pid")"
-    INNER=$(value "$ID/claim" pid); echo '{"grace_ms":0}' >"$ID/stop.json"; kill -TERM "$INNER"; yes "another version: ends on its own stop" within 100 is_file "$ID/done.json"
+    INNER=$(value "$ID/claim" pid); request "$ID" 0; kill -TERM "$INNER"; yes "another version: ends on its own stop" within 100 is_file "$ID/done.json"
   fi
 
   place inner2; agent "setsid sh -c 'echo \$\$ >$T/kid.pid; while :; do sleep 0.05; done' & env -u MIDWATCH_NONCE -u MIDWATCH_AGENT -u TMPDIR sh -c 'echo \$\$ >$T/path.pid; while :; do sleep 0.05; done' & while :; do sleep 0.05; done"
