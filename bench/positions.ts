@@ -206,6 +206,7 @@ async function judgedRound(registry: Registry, all: readonly Watched[]): Promise
       judgement: reading.judge.verdict(facts),
       recent: reading.recent,
       result,
+      cost: { usd: null, estimated: false },
       place,
       bytes: () => ({ start: 0, end: 0 }),
       previous: null,

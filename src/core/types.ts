@@ -127,6 +127,15 @@ export interface DeferredCall {
   input: unknown;
 }
 
+/** What a run used of one model. `usd` is null when its price is not known. */
+export interface SpentPart {
+  model: string | null;
+  tokens: Tokens;
+  usd: number | null;
+  /** Worked out from tokens and prices, not told by the CLI. */
+  estimated: boolean;
+}
+
 /** What a driver read from the whole stream of an ended run. */
 export interface RunResult {
   outcome: Outcome;
@@ -139,6 +148,8 @@ export interface RunResult {
   /** What the CLI counted for its whole session, when it counts so. */
   session_use: { tokens: Tokens; cost_usd: number | null } | null;
   cost_usd: number | null;
+  /** What it cost by model, by the prices of that day; missing before 0.2. */
+  spent?: SpentPart[];
   turns: number;
   tools: number;
   /** Agents that the CLI started inside its own process; missing in facts of 0.1. */

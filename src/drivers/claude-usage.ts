@@ -10,8 +10,8 @@ import { countOf, type Fields, fieldsOf, isFields, numberOf, textOf } from "./fi
 import { addTokens, NO_TOKENS, sizeOf, subtractTokens } from "./stream.ts";
 
 export interface UsageMeter {
-  /** `tokens`: the run's new total, or null when this message changed nothing. `fresh`: the message was not seen before. */
-  message(body: Fields, requestId: string | null): { fresh: boolean; tokens: Tokens | null };
+  /** `tokens`: the run's new total, or null when this message changed nothing. `fresh`: the message was not seen before. `prompt`: what it sent. */
+  message(body: Fields, requestId: string | null): { fresh: boolean; tokens: Tokens | null; prompt: number };
   result(line: Fields): Tokens;
   costUsd(): number | null;
   /** The model that did all of the work, when it was one. */
@@ -54,13 +54,15 @@ export function claudeUsage(before: SessionUse | null): UsageMeter {
       const key = `${id ?? ""} ${requestId ?? ""}`;
       const earlier = open.get(key);
       const usage = isFields(body["usage"]) ? usageTokens(body["usage"]) : NO_TOKENS;
+      const prompt = sizeOf(usage) - usage.output;
       const fresh = id !== null && earlier === undefined;
-      if (id === null || (earlier !== undefined && sizeOf(usage) <= sizeOf(earlier))) return { fresh, tokens: null };
+      if (id === null || (earlier !== undefined && sizeOf(usage) <= sizeOf(earlier)))
+        return { fresh, tokens: null, prompt };
       open.set(key, usage);
       const [oldest] = open.size > OPEN_MOST ? open.keys() : [];
       if (oldest !== undefined) open.delete(oldest);
       estimate = addTokens(estimate, subtractTokens(usage, earlier ?? NO_TOKENS));
-      return { fresh, tokens: total() };
+      return { fresh, tokens: total(), prompt };
     },
     result(line) {
       const models = Object.entries(fieldsOf(line["modelUsage"]));

@@ -194,7 +194,8 @@ function assistant(line: Fields, result: StreamResult, meter: UsageMeter, atMs: 
   const usage = meter.message(body, textOf(line["request_id"]));
   if (usage.fresh && line["parent_tool_use_id"] == null) result.turns++;
   const model = textOf(body["model"]);
-  if (usage.tokens !== null) activities.push({ kind: "usage", tokens: usage.tokens, cost_usd: null, model });
+  const { tokens, prompt } = usage;
+  if (tokens !== null) activities.push({ kind: "usage", tokens, cost_usd: null, model, prompt });
   return activities;
 }
 

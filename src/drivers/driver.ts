@@ -76,7 +76,8 @@ export type Activity =
   | { kind: "tool_result"; id: string | null; ok: boolean; text: string }
   | { kind: "permission"; tool: string; denied: boolean; input?: unknown }
   | { kind: "trouble"; trouble: Trouble; text: string; status: number | null; resets_at: string | null; fatal: boolean }
-  | { kind: "usage"; tokens: Tokens; cost_usd: number | null; model: string | null }
+  /** `prompt`: what is new in it is of one request, which sent so many tokens. */
+  | { kind: "usage"; tokens: Tokens; cost_usd: number | null; model: string | null; prompt?: number }
   /** `limit`: the CLI itself ended over it. */
   | { kind: "finished"; ok: boolean; why: string | null; text: string | null; limit?: LimitName }
   | { kind: "note"; name: string }
@@ -95,6 +96,8 @@ export interface SessionUse {
 export interface Uncosted {
   model: string | null;
   tokens: Tokens;
+  /** How long the prompts of these requests were, to the next thousand tokens; missing where the CLI does not tell one request from another. */
+  prompt?: number;
 }
 
 /** What the whole stream has told so far. */

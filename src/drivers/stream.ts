@@ -89,12 +89,16 @@ function fold(result: StreamResult, activity: Activity): void {
 
 function withMore(
   { uncosted, tokens, model }: StreamResult,
-  now: { tokens: Tokens; model: string | null },
+  now: { tokens: Tokens; model: string | null; prompt?: number },
 ): Uncosted[] {
   const of = now.model ?? model;
   const more = subtractTokens(now.tokens, tokens ?? NO_TOKENS);
-  const same = uncosted.find((one) => one.model === of)?.tokens ?? NO_TOKENS;
-  return [...uncosted.filter((one) => one.model !== of), { model: of, tokens: addTokens(same, more) }];
+  // A price may depend on it, and changes at a whole thousand: so many sums are kept at the most, however many requests there are.
+  const prompt = now.prompt === undefined ? undefined : Math.ceil(now.prompt / 1000) * 1000;
+  const isSame = (one: Uncosted): boolean => one.model === of && one.prompt === prompt;
+  const same = uncosted.find(isSame)?.tokens ?? NO_TOKENS;
+  const sum = { model: of, tokens: addTokens(same, more), ...(prompt === undefined ? {} : { prompt }) };
+  return [...uncosted.filter((one) => !isSame(one)), sum];
 }
 
 export function note(...name: readonly unknown[]): Activity {

@@ -103,6 +103,7 @@ const result: Check = has({
   tokens: orNull(tokens),
   session_use: orNull(has({ tokens, cost_usd: orNull(quantity) })),
   cost_usd: orNull(quantity),
+  spent: maybe(listOf(has({ model: orNull(name), tokens, usd: orNull(quantity), estimated: yesOrNo }))),
   turns: quantity,
   tools: quantity,
   subagents: maybe(quantity),

@@ -21,6 +21,7 @@ import { leases } from "../process/keeper.ts";
 import { readResult } from "../stream/result.ts";
 import type { Streams } from "../stream/streams.ts";
 import type { Context, RunName } from "../workspace/context.ts";
+import { recordSpend } from "../workspace/record-spend.ts";
 import { auditCleanup } from "./cleanup-events.ts";
 import {
   type Asked,
@@ -68,11 +69,24 @@ export async function cleanUp(
     let files = newest ? withGone(done, now) : (known?.files ?? []);
     if (plan.packs) files = await archiveSteps(context, { ...name, newest }, now, files, options);
     const fact = cleanupFact(plan, known, result, files, iso());
+    if (result !== null) recordEnd(context, name, now, result);
     // What cannot be written is not told either: whoever comes next does both.
     if (write(context, name, fact, plan.seals)) auditCleanup(context, name, now, known, fact);
     return fact;
   };
   return await underLock(context, name, facts, cleaned, options.waitMs);
+}
+
+function recordEnd(
+  context: Context,
+  name: RunName,
+  { intent, exit }: Facts,
+  { spent = [], cost_usd }: RunResult,
+): void {
+  const atMs = exit === undefined ? Date.now() : Date.parse(exit.ended_at);
+  recordSpend(context, [
+    { ...name, labels: intent?.labels ?? [], parts: spent, told_usd: cost_usd, final: true, atMs },
+  ]);
 }
 
 /** A stream that cannot be read (any more) tells nothing; that is no reason to leave the rest undone. */

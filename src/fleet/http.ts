@@ -21,6 +21,7 @@ export class Http extends HoldsContext {
   /** Tells others where a server of this workspace listens; the answer takes that back. From now on no write waits for long. */
   announce(url: string, lockMs: number): () => void {
     this.acting.registries.hurry(lockMs);
+    this.acting.ledger.hurry(lockMs);
     announceServer(this.context, url);
     return () => withdrawServer(this.context, url);
   }

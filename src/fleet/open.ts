@@ -13,10 +13,13 @@ import { EmbeddedEngine } from "../journal/embedded-engine.ts";
 import { fenced } from "../journal/term.ts";
 import { thresholdsFrom } from "../judge/thresholds.ts";
 import { keepersAbove } from "../process/identity.ts";
+import { Ledger } from "../spend/ledger.ts";
+import { LISTED } from "../spend/prices.ts";
 import { AllOrigins } from "../sync/all-origins.ts";
 import { readConfig } from "../trust/config-trust.ts";
 import { ownership, recordIfFresh } from "../trust/workspace-trust.ts";
 import { maskOutgoing } from "../up/sync.ts";
+import { audit } from "../workspace/audit.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "../workspace/context.ts";
 import { assertOurs, isOurs, type Trust } from "../workspace/trust.ts";
 
@@ -55,6 +58,11 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     env,
     cwd,
     registries: new Registries(paths, rebuildFrom, isOurs({ trust })),
+    ledger: new Ledger(
+      () => trust.state.place("spend.db"),
+      (aside) => tellSetAside(context, aside),
+    ),
+    prices: LISTED,
     drivers: trusted ? drivers : undefined,
     headings,
     alerts: trusted ? alerts : undefined,
@@ -65,6 +73,11 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     onStep: options.onStep,
   };
   return { context, usedFallback };
+}
+
+function tellSetAside(context: Context, aside: string): void {
+  const content = `The ledger of what agents cost was damaged and is now ${aside}. A new one was begun.`;
+  audit(context, [{ type: "error", content, data: { path: aside } }]);
 }
 
 function findRoot(options: OpenOptions, cwd: string, env: NodeJS.ProcessEnv): { root: string; usedFallback: boolean } {

@@ -4,13 +4,13 @@
  */
 
 import { resolve } from "node:path";
+import type { CostBucket, CostRecord } from "../core/cost-record.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseAgentId } from "../core/ids.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { resolveId } from "../facts/locate.ts";
 import { type Needs, needs } from "../watch/attention.ts";
-import type { CostBy, CostRecord } from "../watch/cost.ts";
-import { costOf } from "../watch/cost-of.ts";
+import { type CostQuery, costOf, costSeries } from "../watch/cost-of.ts";
 import type { Batch } from "../watch/file-reader.ts";
 import { HeldFiles } from "../watch/held-files.ts";
 import { latestSummaries, type Positions, positions, readFile } from "../watch/summaries.ts";
@@ -67,9 +67,14 @@ export class Verdicts extends HoldsContext {
     return readFile(this.acting, this.#files, parseAgentId(reader), resolve(path));
   }
 
-  /** Tokens and money of runs since then, also of those that were killed or lost. */
-  cost(options: { since?: number | undefined; by?: CostBy | undefined } = {}): Promise<CostRecord[]> {
-    return costOf(this.context, options.since ?? 0, options.by ?? "task");
+  /** Tokens and money spent since then, also by runs that were killed or lost; from the ledger, no log is read. */
+  cost(options: CostQuery = {}): CostRecord[] {
+    return costOf(this.context, options);
+  }
+
+  /** The same over time, oldest first; of the last day where nothing else is said. */
+  costSeries(options: CostQuery = {}): CostBucket[] {
+    return costSeries(this.context, options);
   }
 
   /** Who needs a person now; looks at the logs of all that live. `onLeft` as in a list. */

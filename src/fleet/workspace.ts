@@ -161,6 +161,7 @@ export class Workspace extends HoldsContext {
     this.verdicts.close();
     if (this.#borrowed) return;
     this.context.registries.close();
+    this.context.ledger.close();
     void this.context.journal.close().catch(() => undefined); // What was acknowledged is on the disk already.
   }
 

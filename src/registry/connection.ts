@@ -9,13 +9,21 @@ import { MidwatchError } from "../core/errors.ts";
 import { assertDescriptors, errno } from "../disk/fault.ts";
 import { lockHolder } from "../disk/lock-holder.ts";
 import { createExclusive } from "../disk/replace.ts";
-import { migrate, SCHEMA_VERSION, schemaVersion } from "./schema.ts";
+import { migrate, type Schema, schemaVersion } from "./schema.ts";
 
 export interface OpenOptions {
   /** Never writes the file. Where it is missing or unusable an empty registry in memory is given, to be rebuilt. */
   readOnly?: boolean;
   /** How long to wait for the write lock. */
   busyMs?: number;
+  /** It was met damaged: the whole file is checked, however large it is. */
+  doubted?: boolean;
+}
+
+/** Which database, for what is said of it. */
+interface Place {
+  path: string;
+  schema: Schema;
 }
 
 /** Above this the whole-file check would be felt at each start; a fault then shows when the bad page is met. */
@@ -31,29 +39,32 @@ export class Connection {
   readonly path: string;
   /** Where an unusable database was put, when this open found one. */
   readonly movedAside: string | undefined;
+  readonly #schema: Schema;
   readonly #busyMs: number;
 
-  private constructor(db: DatabaseSync, path: string, busyMs: number, movedAside?: string) {
+  private constructor(db: DatabaseSync, { path, schema }: Place, busyMs: number, movedAside?: string) {
     this.db = db;
     this.path = path;
+    this.#schema = schema;
     this.#busyMs = busyMs;
     this.movedAside = movedAside;
   }
 
-  static open(path: string, options: OpenOptions = {}): Connection {
-    const busyMs = options.busyMs ?? BUSY_MS;
-    if (options.readOnly === true) return Connection.#openReadOnly(path, busyMs);
+  static open(path: string, schema: Schema, options: OpenOptions = {}): Connection {
+    const place = { path, schema };
+    const { busyMs = BUSY_MS, doubted = false } = options;
+    if (options.readOnly === true) return Connection.#openReadOnly(place, busyMs);
     // Made before SQLite does, which would give it the mode of the umask; -wal and -shm take over the file's mode.
     if (path !== ":memory:" && !existsSync(path)) createExclusive(path, "");
-    let db = connect(path, false);
+    let db = connect(place, false);
     let movedAside: string | undefined;
-    if (path !== ":memory:" && !retry(path, busyMs, () => isSound(db, path))) {
+    if (path !== ":memory:" && !retry(place, busyMs, () => isSound(db, path, doubted))) {
       db.close();
-      movedAside = retry(path, busyMs, () => putAsideIfCorrupt(path));
+      movedAside = retry(place, busyMs, () => putAsideIfCorrupt(place, doubted));
       createExclusive(path, "");
-      db = connect(path, false);
+      db = connect(place, false);
     }
-    const connection = new Connection(db, path, busyMs, movedAside);
+    const connection = new Connection(db, place, busyMs, movedAside);
     try {
       connection.#prepareSchema();
     } catch (error) {
@@ -63,12 +74,13 @@ export class Connection {
     return connection;
   }
 
-  static #openReadOnly(path: string, busyMs: number): Connection {
+  static #openReadOnly(place: Place, busyMs: number): Connection {
+    const { path, schema } = place;
     if (existsSync(path)) {
       try {
-        const db = connect(path, true);
-        if (retry(path, busyMs, () => isSound(db, path) && schemaVersion(db) === SCHEMA_VERSION)) {
-          return new Connection(db, path, busyMs);
+        const db = connect(place, true);
+        if (retry(place, busyMs, () => isSound(db, path) && schemaVersion(db) === schema.migrations.length)) {
+          return new Connection(db, place, busyMs);
         }
         db.close();
       } catch (error) {
@@ -76,56 +88,65 @@ export class Connection {
         // Not readable here (a read-only mount, another user's file): the folders tell the same.
       }
     }
-    return Connection.open(":memory:", { busyMs });
+    return Connection.open(":memory:", schema, { busyMs });
   }
 
   read<T>(act: () => T): T {
-    return retry(this.path, this.#busyMs, act);
+    return retry(this.#place, this.#busyMs, act);
   }
 
   /** One transaction that has the write lock from its first statement. `act` must do nothing but SQLite. */
   write<T>(act: () => T): T {
-    retry(this.path, this.#busyMs, () => this.db.exec("BEGIN IMMEDIATE"));
+    retry(this.#place, this.#busyMs, () => this.db.exec("BEGIN IMMEDIATE"));
     try {
       const result = act();
       this.db.exec("COMMIT");
       return result;
     } catch (error) {
       if (this.db.isTransaction) this.db.exec("ROLLBACK");
-      throw sqliteFault(error, this.path);
+      throw sqliteFault(error, this.#place);
     }
   }
 
+  get #place(): Place {
+    return { path: this.path, schema: this.#schema };
+  }
+
   #prepareSchema(): void {
-    retry(this.path, this.#busyMs, () => {
+    const { what, lost, migrations } = this.#schema;
+    retry(this.#place, this.#busyMs, () => {
       this.db.exec("PRAGMA journal_mode = WAL");
       this.db.exec("PRAGMA synchronous = NORMAL");
     });
     const version = this.read(() => schemaVersion(this.db));
-    if (version > SCHEMA_VERSION) {
-      throw new MidwatchError("REGISTRY_NEWER", `${this.path} was written by a newer midwatch (schema ${version}).`, {
-        hint: "Update midwatch, or move the file away: it is rebuilt from the folders.",
-      });
+    if (version > migrations.length) {
+      throw new MidwatchError(
+        "REGISTRY_NEWER",
+        `The ${what} ${this.path} was written by a newer midwatch (schema ${version}).`,
+        {
+          hint: `Update midwatch, or move the file away. ${lost}`,
+        },
+      );
     }
-    if (version < SCHEMA_VERSION) this.write(() => migrate(this.db));
+    if (version < migrations.length) this.write(() => migrate(this.db, this.#schema));
   }
 }
 
-function connect(path: string, readOnly: boolean): DatabaseSync {
+function connect(place: Place, readOnly: boolean): DatabaseSync {
   try {
-    return new DatabaseSync(path, { readOnly, timeout: 0 });
+    return new DatabaseSync(place.path, { readOnly, timeout: 0 });
   } catch (error) {
-    throw sqliteFault(error, path);
+    throw sqliteFault(error, place);
   }
 }
 
 /** False for bytes that are not a database or do not hold together; any other trouble is thrown. */
-function isSound(db: DatabaseSync, path: string): boolean {
+function isSound(db: DatabaseSync, path: string, whole = false): boolean {
   if (isCutToNothing(path)) return false;
   try {
     schemaVersion(db);
     // Deleted meanwhile it is as small as a new one: whoever uses it notices.
-    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > CHECK_MAX_BYTES) return true;
+    if (!whole && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > CHECK_MAX_BYTES) return true;
     return db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok";
   } catch (error) {
     if (isCorrupt(error)) return false;
@@ -148,11 +169,12 @@ function isCutToNothing(path: string): boolean {
  * Moves an unusable database out of the way and returns its new name. The look is repeated under a lock that the kernel
  * releases if we die (another SQLite file), so that of two finders the second does not move the first one's fresh database.
  */
-function putAsideIfCorrupt(path: string): string | undefined {
+function putAsideIfCorrupt(place: Place, whole: boolean): string | undefined {
+  const { path } = place;
   const guard = new DatabaseSync(`${path}.guard`, { timeout: 0 });
   try {
     guard.exec("BEGIN EXCLUSIVE");
-    if (soundAt(path)) return undefined;
+    if (soundAt(place, whole)) return undefined;
     const aside = `${path}.corrupt.${new Date().toISOString().replace(/[-:.]/g, "")}`;
     // The database first: without it SQLite discards a left-over -wal by itself.
     for (const suffix of ["", "-wal", "-shm"]) {
@@ -168,11 +190,11 @@ function putAsideIfCorrupt(path: string): string | undefined {
   }
 }
 
-function soundAt(path: string): boolean {
-  if (!existsSync(path)) return true;
-  const db = connect(path, false);
+function soundAt(place: Place, whole: boolean): boolean {
+  if (!existsSync(place.path)) return true;
+  const db = connect(place, false);
   try {
-    return isSound(db, path);
+    return isSound(db, place.path, whole);
   } finally {
     db.close();
   }
@@ -182,30 +204,31 @@ function soundAt(path: string): boolean {
  * Calls `act` again while the database is locked. Who stands still with the lock is waited for `busyMs`; where it goes from hand to hand, as on a
  * machine with too much to do, our turn comes, and we wait longer.
  */
-function retry<T>(path: string, busyMs: number, act: () => T): T {
+function retry<T>(place: Place, busyMs: number, act: () => T): T {
   const begun = performance.now();
   let [since, looked, holder] = [begun, begun, undefined as number | undefined];
   for (;;) {
     try {
       return act();
     } catch (error) {
-      if (!isBusy(error)) throw sqliteFault(error, path);
+      if (!isBusy(error)) throw sqliteFault(error, place);
       const now = performance.now();
       if (now - looked >= busyMs / 8) {
-        const found = lockHolder(path)?.pid;
+        const found = lockHolder(place.path)?.pid;
         if (holder !== undefined && found !== undefined && found !== holder) since = now;
         [looked, holder] = [now, found ?? holder];
       }
-      if (now - since >= busyMs || now - begun >= busyMs * HANDS) throw busyFault(path, Math.round(now - begun), error);
+      if (now - since >= busyMs || now - begun >= busyMs * HANDS)
+        throw busyFault(place, Math.round(now - begun), error);
       Atomics.wait(clock, 0, 0, 1 + Math.random() * 4);
     }
   }
 }
 
-function busyFault(path: string, busyMs: number, cause: unknown): MidwatchError {
+function busyFault({ path, schema }: Place, busyMs: number, cause: unknown): MidwatchError {
   const holder = lockHolder(path);
   const who = holder === undefined ? "another process" : `process ${holder.pid} (${holder.name})`;
-  return new MidwatchError("REGISTRY_BUSY", `The registry ${path} was locked by ${who} for ${busyMs} ms.`, {
+  return new MidwatchError("REGISTRY_BUSY", `The ${schema.what} ${path} was locked by ${who} for ${busyMs} ms.`, {
     hint:
       holder === undefined ? "Try again." : `Try again, or look at what ${holder.pid} is doing: ps -p ${holder.pid}`,
     data: { path, holder: holder ?? null },
@@ -241,11 +264,11 @@ export function isDuplicate(error: unknown): boolean {
   return primaryCode(error) === 19;
 }
 
-function sqliteFault(error: unknown, path: string): unknown {
+function sqliteFault(error: unknown, { path, schema }: Place): unknown {
   const extended = extendedCode(error);
   if (isCorrupt(error)) {
-    return new MidwatchError("REGISTRY_CORRUPT", `The registry ${path} is damaged.`, {
-      hint: "Nothing is lost, it is an index: `midwatch doctor --rebuild` makes it again from the folders.",
+    return new MidwatchError("REGISTRY_CORRUPT", `The ${schema.what} ${path} is damaged.`, {
+      hint: schema.lost,
       cause: error,
     });
   }
@@ -260,9 +283,9 @@ function sqliteFault(error: unknown, path: string): unknown {
   if (primaryCode(error) === 10) {
     return new MidwatchError(
       "REGISTRY_BUSY",
-      `The registry ${path} was taken away while it was used, or cannot be read.`,
+      `The ${schema.what} ${path} was taken away while it was used, or cannot be read.`,
       {
-        hint: "Try again. It is an index: `midwatch doctor --rebuild` makes it again from the folders.",
+        hint: `Try again. ${schema.lost}`,
         data: { path, holder: null },
         cause: error,
       },
@@ -271,8 +294,8 @@ function sqliteFault(error: unknown, path: string): unknown {
   if (primaryCode(error) === 14) assertDescriptors();
   // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN.
   if ([3, 8, 14].includes(primaryCode(error))) {
-    return new MidwatchError("NOT_WRITABLE", `The registry ${path} cannot be opened for writing.`, {
-      hint: "Check the owner and mode of the workspace, or use --workspace DIR with another one.",
+    return new MidwatchError("NOT_WRITABLE", `The ${schema.what} ${path} cannot be opened for writing.`, {
+      hint: schema.unwritable,
       cause: error,
     });
   }

@@ -21,7 +21,9 @@ import {
   type Table,
   type TaskRow,
 } from "./rows.ts";
+import { REGISTRY } from "./schema.ts";
 import { Statements } from "./statements.ts";
+import { readUsed, type UsedRow } from "./used.ts";
 import { Watched } from "./watched.ts";
 
 export type { AgentRow, CursorRow, FileMark, FileRow, Listed, ReportRow, RunRow, SummaryRow, TaskRow } from "./rows.ts";
@@ -65,7 +67,7 @@ export class Registry {
   }
 
   static open(path: string, options: OpenOptions = {}): Registry {
-    return new Registry(Connection.open(path, options));
+    return new Registry(Connection.open(path, REGISTRY, options));
   }
 
   close(): void {
@@ -311,6 +313,11 @@ export class Registry {
   /** Every run that began or was still going at or after this time. */
   runsSince(since: string): Listed[] {
     return this.#listed("coalesce(runs.ended_at, '9999') >= ? ORDER BY runs.created_at, runs.agent", [since]);
+  }
+
+  /** Every run that used anything, as far as is known here. */
+  used(): UsedRow[] {
+    return readUsed(this.#db);
   }
 
   /** Runs that ended since then and whose logs nobody has read to the end. */

@@ -1,7 +1,18 @@
 /** The tables, as migrations. The registry is an index: a change that would be hard to migrate may simply rebuild it. */
 import type { DatabaseSync } from "node:sqlite";
 
-/** Entry n brings a database from version n to n + 1. Entries are never changed once released. */
+/** What a database of ours holds, for its connection. */
+export interface Schema {
+  /** For errors: the registry. */
+  what: string;
+  /** What becomes of one that is damaged or taken away, and what a person can do. */
+  lost: string;
+  /** What to do about one that cannot be written. */
+  unwritable: string;
+  /** Entry n brings a database from version n to n + 1. Entries are never changed once released. */
+  migrations: readonly string[];
+}
+
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -109,7 +120,12 @@ const MIGRATIONS: readonly string[] = [
   "ALTER TABLE runs ADD COLUMN unsettled TEXT",
 ];
 
-export const SCHEMA_VERSION: number = MIGRATIONS.length;
+export const REGISTRY: Schema = {
+  what: "registry",
+  lost: "Nothing is lost, it is an index: `midwatch doctor --rebuild` makes it again from the folders.",
+  unwritable: "Check the owner and mode of the workspace, or use --workspace DIR with another one.",
+  migrations: MIGRATIONS,
+};
 
 /** 0 for a database without our tables. */
 export function schemaVersion(db: DatabaseSync): number {
@@ -120,7 +136,7 @@ export function schemaVersion(db: DatabaseSync): number {
 }
 
 /** To be called inside a write transaction. */
-export function migrate(db: DatabaseSync): void {
-  for (const step of MIGRATIONS.slice(schemaVersion(db))) db.exec(step);
-  db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema_version', ?)").run(String(SCHEMA_VERSION));
+export function migrate(db: DatabaseSync, { migrations }: Schema): void {
+  for (const step of migrations.slice(schemaVersion(db))) db.exec(step);
+  db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema_version', ?)").run(String(migrations.length));
 }

@@ -36,6 +36,8 @@ interface WorkspaceRecord {
 export interface Ownership {
   why: string | undefined;
   old?: boolean;
+  /** Its own, of one that is ours by its record. */
+  id?: string;
 }
 
 const ID = /^[0-9a-f]{32}$/;
@@ -63,11 +65,11 @@ function recordedOwnership(layout: Layout, state: StateFolder, keepers: Keepers)
   if (record === undefined) return { why: "you did not make it here" };
   if (record.machine !== machineId()) return { why: "it was made on another machine" };
   if (record.path !== layout.root) return { why: `it was made at ${record.path}` };
-  if (isSameFolder(record, statSync(layout.root))) return { why: undefined };
+  if (isSameFolder(record, statSync(layout.root))) return { why: undefined, id };
   // Its folder was deleted while agents ran, and their keepers made it again.
   if (!keepers.any()) return { why: "its folder was replaced" };
   recordWorkspace(layout, state, id);
-  return { why: undefined };
+  return { why: undefined, id };
 }
 
 function isSameFolder({ ino, birth_ms }: WorkspaceRecord, now: Stats): boolean {

@@ -23,8 +23,8 @@ import { signalMain } from "../process/identity.ts";
 import { startWaiting } from "../run/queue.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { stop } from "../run/stop.ts";
+import { type RunSpent, spent } from "../spend/spent.ts";
 import { Streams } from "../stream/streams.ts";
-import { spent } from "../watch/cost.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
@@ -137,7 +137,7 @@ export class Loop {
     const { intent } = one.facts;
     if (!intent || !hasMoneyLimit(intent)) return undefined;
     const { result } = await this.#streams.read(one);
-    const passed = limitPassed(intent.limits, total(result.tokens), spent(result, result.model ?? intent.model));
+    const passed = limitPassed(intent.limits, total(result.tokens), spent(result, intent.model, this.#context.prices));
     if (passed === undefined || intent.limit_policy === "stop") return passed;
     this.#tell(one, passed, intent.limit_policy === "interrupt");
     return undefined;
@@ -174,11 +174,7 @@ function hasMoneyLimit(intent: IntentFact | undefined): boolean {
   return intent !== undefined && (intent.limits.tokens > 0 || intent.limits.cost_usd > 0);
 }
 
-function limitPassed(
-  limits: IntentFact["limits"],
-  tokens: number,
-  { least, estimated }: ReturnType<typeof spent>,
-): Passed | undefined {
+function limitPassed(limits: IntentFact["limits"], tokens: number, { least, estimated }: RunSpent): Passed | undefined {
   if (limits.tokens > 0 && tokens > limits.tokens)
     return { limit: "tokens", reason: `${tokens} tokens, at most ${limits.tokens}` };
   if (limits.cost_usd > 0 && least > limits.cost_usd)

@@ -1,40 +1,118 @@
-/** What runs used. The end of a run is counted from its whole stream; of one that lives, or lost its keeper, the watch knows so far. */
-import type { AgentSummary } from "../core/summary.ts";
+/**
+ * What was spent, from the user's ledger; no log is read. What the ledger does not know yet is taken up into it from the registry first.
+ * For a workspace that is not ours, or when the ledger cannot be had, one in memory is filled from the registry alone.
+ */
+import { dirname } from "node:path";
+import type { CostBucket, CostBy, CostRecord } from "../core/cost-record.ts";
+import { MidwatchError } from "../core/errors.ts";
 import { iso } from "../core/time.ts";
-import type { Tokens } from "../core/types.ts";
-import { type Context, type RunName, withReader } from "../workspace/context.ts";
-import { type CostBy, type CostRecord, costBy } from "./cost.ts";
+import type { SpentPart } from "../core/types.ts";
+import { addTokens } from "../drivers/stream.ts";
+import type { Spent } from "../spend/figures.ts";
+import { Ledger } from "../spend/ledger.ts";
+import { dayName, days, stretches } from "../spend/stretches.ts";
+import { type Context, withReader } from "../workspace/context.ts";
+import { spenderOf } from "../workspace/record-spend.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
-import { latestSummaries } from "./summaries.ts";
+import { takeUp } from "./take-up.ts";
 
-export async function costOf(context: Context, sinceMs: number, by: CostBy): Promise<CostRecord[]> {
-  const open = new Map((await latestSummaries(context)).map((one) => [`${one.instance_id}.${one.run}`, one]));
-  const runs = withReader(context, (registry) => registry.runsSince(iso(sinceMs)));
-  return costBy(
-    runs.map(({ agent, run }) => {
-      const said: AgentSummary | undefined = run.tokens === null ? open.get(`${agent.id}.${run.run}`) : undefined;
-      return {
-        task: agent.task,
-        agent: agent.id,
-        model: said?.model ?? run.model ?? agent.model,
-        tokens: run.tokens ?? said?.tokens ?? null,
-        cost_usd: run.cost_usd ?? (said?.cost_estimated ? null : (said?.cost_usd ?? null)),
-      };
-    }),
-    by,
-    opinionsOf(
-      context,
-      runs.map(({ run, agent }) => ({ task: agent.task, agent: agent.id, run: run.run })),
-    ),
-  );
+export interface CostQuery {
+  since?: number | undefined;
+  by?: CostBy | undefined;
+  /** In all workspaces of this user. */
+  everywhere?: boolean | undefined;
+}
+
+/** How many stretches a chart has at the most. */
+const STRETCHES = 50;
+const DAY_MS = 24 * 3_600_000;
+
+/** The dearest first, or day by day; then what the watch itself used (it is no run), and the sum as the last. */
+export function costOf(context: Context, query: CostQuery): CostRecord[] {
+  const { since: sinceMs, by = "task", everywhere = false } = query;
+  return withLedger(context, (ledger, id) => {
+    const filter = { sinceMs, workspace: everywhere ? undefined : id };
+    const groups = by === "day" ? byDay(ledger, filter) : ledger.sums(filter, by);
+    const watch = opinions(context, sinceMs ?? 0);
+    const all = watch.reduce(sum, { ...ledger.spent(filter), of: "all" });
+    return [...groups, ...watch, all].map(({ usd: cost_usd, of, runs, tokens, estimated_usd, unpriced }) => {
+      return { of, runs, tokens, cost_usd, estimated_usd, unpriced, prices_as_of: context.prices.asOf };
+    });
+  });
+}
+
+/** Over time, oldest first; stretches without any spend are left out. By day, each stretch is one. */
+export function costSeries(context: Context, query: CostQuery, nowMs: number = Date.now()): CostBucket[] {
+  const { since = nowMs - DAY_MS, by = "task", everywhere = false } = query;
+  return withLedger(context, (ledger, id) => {
+    const workspace = everywhere ? undefined : id;
+    const from = Math.max(since, ledger.firstMs({ workspace }) ?? nowMs);
+    const edges = by === "day" ? days(from, nowMs) : stretches(Math.max(from, 0), nowMs, STRETCHES);
+    return ledger
+      .series({ workspace }, edges, by === "day" ? undefined : by)
+      .map(({ sinceMs, untilMs, of, usd, estimated_usd, tokens }) => {
+        const name = by === "day" ? dayName(sinceMs) : of;
+        return { since: iso(sinceMs), until: iso(untilMs), of: name, tokens, cost_usd: usd, estimated_usd };
+      });
+  });
+}
+
+type Named = Spent & { of: string };
+
+function byDay(ledger: Ledger, filter: { sinceMs: number | undefined; workspace: string | undefined }): Named[] {
+  const first = ledger.firstMs(filter);
+  if (first === undefined) return [];
+  const edges = days(Math.max(first, filter.sinceMs ?? 0), Date.now());
+  return edges.slice(0, -1).flatMap((edge, n) => {
+    const sinceMs = Math.max(edge, filter.sinceMs ?? 0);
+    const spent = ledger.spent({ ...filter, sinceMs, untilMs: edges[n + 1] });
+    return spent.runs === 0 ? [] : [{ ...spent, of: dayName(edge) }];
+  });
+}
+
+/** What cannot be had is no reason to say nothing: the registry knows what ended runs cost. */
+function withLedger<T>(context: Context, act: (ledger: Ledger, workspace: string) => T): T {
+  const workspace = spenderOf(context);
+  if (workspace !== undefined) {
+    try {
+      takeUp(context, context.ledger, workspace);
+      return act(context.ledger, workspace.id);
+    } catch (error) {
+      if (!(error instanceof MidwatchError)) throw error;
+    }
+  }
+  const ledger = new Ledger(() => ":memory:");
+  try {
+    takeUp(context, ledger, { id: "here", project: dirname(context.layout.root) });
+    return act(ledger, "here");
+  } finally {
+    ledger.close();
+  }
 }
 
 /** What a model that was asked about these agents used, for each agent once. */
-function opinionsOf(context: Context, runs: readonly RunName[]): { model: string; tokens: Tokens }[] {
-  const agents = new Map(runs.map((one) => [one.agent, one]));
-  return [...agents.values()].flatMap((one) => {
-    const { used } = readOpinionState(context, one);
-    const { input, output, model } = used;
-    return used.calls === 0 ? [] : [{ model, tokens: { input, output, cache_read: 0, cache_write: 0 } }];
+function opinions(context: Context, sinceMs: number): Named[] {
+  const runs = withReader(context, (registry) => registry.runsSince(iso(sinceMs)));
+  const agents = new Map(runs.map(({ agent, run }) => [agent.id, { task: agent.task, agent: agent.id, run: run.run }]));
+  const used = [...agents.values()].map((one) => readOpinionState(context, one).used).filter(({ calls }) => calls > 0);
+  const parts = used.map(({ input, output, model }): SpentPart => {
+    const tokens = { input, output, cache_read: 0, cache_write: 0 };
+    return { model, tokens, usd: context.prices.of(model, tokens), estimated: true };
   });
+  const [first, ...others] = parts.map(({ usd, tokens }): Named => {
+    const spent = { usd: usd ?? 0, estimated_usd: usd ?? 0, tokens, unpriced: usd === null ? 1 : 0, runs: 0 };
+    return { ...spent, of: "second opinion" };
+  });
+  return first === undefined ? [] : [others.reduce(sum, first)];
+}
+
+function sum(a: Named, b: Named): Named {
+  return {
+    of: a.of,
+    runs: a.runs + b.runs,
+    usd: a.usd + b.usd,
+    estimated_usd: a.estimated_usd + b.estimated_usd,
+    tokens: addTokens(a.tokens, b.tokens),
+    unpriced: a.unpriced + b.unpriced,
+  };
 }

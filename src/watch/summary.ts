@@ -17,8 +17,8 @@ import type { Facts, Judgement, Reason } from "../judge/judge.ts";
 import { RULES } from "../judge/rules.ts";
 import type { LineRange } from "../judge/steps.ts";
 import type { Log } from "../log/log.ts";
+import type { RunSpent } from "../spend/spent.ts";
 import type { StreamPlace } from "../stream/stream-state.ts";
-import { spent } from "./cost.ts";
 import type { Recent } from "./run-reading.ts";
 
 const SUMMARY_VERSION = 1;
@@ -47,7 +47,8 @@ export interface SummaryOf {
   facts: Facts;
   judgement: Judgement;
   recent: Recent;
-  result: Pick<StreamResult, "model" | "tokens" | "cost_usd" | "uncosted" | "tools">;
+  result: Pick<StreamResult, "model" | "tokens" | "tools">;
+  cost: Pick<RunSpent, "usd" | "estimated">;
   place: StreamPlace;
   /** Bytes of the lines that a reason names. */
   bytes(place: LineRange): ByteRange;
@@ -62,11 +63,10 @@ const EVIDENCE_MOST = 5;
 const PLACES_KEPT = 16;
 
 export function makeSummary(of: SummaryOf): AgentSummary {
-  const { subject, facts, judgement, recent, result, place, previous } = of;
+  const { subject, facts, judgement, recent, result, cost, place, previous } = of;
   const { verdict, cause } = judgement;
   const same = previous !== null && previous.on_track_status === verdict && previous.cause === cause;
   const model = result.model ?? subject.model;
-  const { usd, estimated } = spent(result, model);
   return {
     instance_id: subject.agent,
     instance_name: subject.name ?? subject.agent,
@@ -104,8 +104,8 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     },
     model,
     tokens: result.tokens,
-    cost_usd: usd,
-    cost_estimated: usd !== null && estimated,
+    cost_usd: cost.usd,
+    cost_estimated: cost.usd !== null && cost.estimated,
     tools: result.tools,
     final: of.final,
     asks: askedBy(recent.activity),

@@ -7,7 +7,7 @@ import type { AgentId } from "../core/ids.ts";
 import { isOver } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
-import type { Driver } from "../drivers/index.ts";
+import type { Driver, StreamResult } from "../drivers/index.ts";
 import { readFacts } from "../facts/facts.ts";
 import type { Observed } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
@@ -15,11 +15,13 @@ import { hasLater } from "../facts/run-numbers.ts";
 import type { Facts as JudgedFacts } from "../judge/judge.ts";
 import type { Watching } from "../registry/watched.ts";
 import { reconcile } from "../run/reconcile.ts";
+import { type RunSpent, spent, sumOf } from "../spend/spent.ts";
 import { RunLog } from "../stream/run-log.ts";
 import { StderrReading } from "../stream/stderr-reading.ts";
 import type { StreamPlace, StreamState } from "../stream/stream-state.ts";
 import { type Beginning, keyOf, type StreamOf, Streams } from "../stream/streams.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
+import { type RunSpend, recordSpend } from "../workspace/record-spend.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
 import type { Candidate, SecondOpinions } from "./opinion/second-opinions.ts";
 import { withOpinion } from "./opinion/with-opinion.ts";
@@ -42,6 +44,8 @@ interface Kept {
   reading: RunReading;
   driver: Driver;
   summary: AgentSummary | null;
+  /** What it has used, for the ledger; undefined once the clean-up has told all of it. */
+  spend: RunSpend | undefined;
   /** What the registry has. */
   stored: AgentSummary | null;
   storedOffset: number | undefined;
@@ -175,6 +179,7 @@ export class Watch {
       reading,
       driver,
       summary,
+      spend: undefined,
       stored: summary,
       storedOffset: cursor?.offset,
       place: undefined,
@@ -209,6 +214,9 @@ export class Watch {
       process: now.process,
     };
     const ended = one.facts.cleanup?.result;
+    const result = ended ? { ...told, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : told;
+    const cost = spent(result, kept.subject.model, this.#context.prices);
+    kept.spend = spendOf(one, cost, result);
     const { llm_every: everyMs } = this.#context.config;
     using log = new RunLog(this.#context, { ...one, json: kept.driver.json });
     const places = kept.places.finder(() => log.open(!isOver(row)), place.offset);
@@ -217,7 +225,8 @@ export class Watch {
       facts,
       judgement: kept.reading.judge.verdict(facts),
       recent: kept.reading.recent,
-      result: ended ? { ...told, model: ended.model, tokens: ended.tokens, cost_usd: ended.cost_usd } : told,
+      result,
+      cost: ended?.spent ? sumOf(ended.spent) : cost,
       place,
       bytes: places,
       previous: kept.summary,
@@ -235,6 +244,10 @@ export class Watch {
       done.more = true;
       return;
     }
+    recordSpend(
+      this.#context,
+      news.flatMap(({ spend }) => spend ?? []),
+    );
     for (const kept of news) {
       kept.stored = kept.summary;
       kept.storedOffset = kept.place?.offset;
@@ -259,6 +272,16 @@ export class Watch {
     this.streams.keep(all);
     for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
   }
+}
+
+/** Of a run whose end nobody has read yet. */
+function spendOf(
+  { task, agent, run, facts }: Observed,
+  { parts }: RunSpent,
+  { cost_usd: told_usd }: Pick<StreamResult, "cost_usd">,
+): RunSpend | undefined {
+  if (facts.done !== undefined) return undefined;
+  return { task, agent, run, labels: facts.intent?.labels ?? [], parts, told_usd, final: false };
 }
 
 function watching(place: StreamPlace, summary: AgentSummary): Watching {

@@ -11,6 +11,8 @@ import type { Engine, EventLog } from "../journal/engine.ts";
 import type { Thresholds } from "../judge/rules.ts";
 import { isTakenAway } from "../registry/connection.ts";
 import { Registry } from "../registry/registry.ts";
+import type { Ledger } from "../spend/ledger.ts";
+import type { Prices } from "../spend/prices.ts";
 import { assertOurs, isOurs, type Trust } from "./trust.ts";
 
 /** Which run of which agent of which task: what its folder and its files are found by. */
@@ -46,6 +48,9 @@ export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly registries: Registries;
+  /** What agents of all workspaces of this user cost; recorded by `recordSpend`. */
+  readonly ledger: Ledger;
+  readonly prices: Prices;
   /** `drivers` of midwatch.config.json, as it is. */
   readonly drivers?: unknown;
   /** `headings` of midwatch.config.json, as it is. */

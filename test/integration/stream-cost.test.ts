@@ -4,8 +4,10 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { driverNamed } from "../../src/drivers/index.ts";
+import { addTokens, NO_TOKENS } from "../../src/drivers/stream.ts";
+import { LISTED } from "../../src/spend/prices.ts";
+import { spent } from "../../src/spend/spent.ts";
 import { StreamState } from "../../src/stream/stream-state.ts";
-import { costBy, priceOf } from "../../src/watch/cost.ts";
 import { RunReading } from "../../src/watch/run-reading.ts";
 import { PlainLog } from "../support/cli/plain-log.ts";
 import { folder } from "../support/folder.ts";
@@ -70,8 +72,9 @@ it.each(streams)("the cost of $name is what the CLI says", async ({ cli, path })
   if (own === null) return;
   expect(total(state.result.tokens)).toBe(own.tokens);
   if (own.cost !== null) expect(state.result.cost_usd).toBeCloseTo(own.cost, 10);
-  const [record] = costBy([{ task: "t", agent: "a", ...state.result }], "task");
-  expect(record?.cost_usd).toBeCloseTo(own.cost ?? priceOf(state.result.model, state.result.tokens) ?? 0, 10);
+  const { usd, parts } = spent(state.result, null, LISTED);
+  expect(usd).toEqual(own.cost ?? LISTED.of(state.result.model, state.result.tokens));
+  expect(total(parts.map(({ tokens }) => tokens).reduce(addTokens, NO_TOKENS))).toBe(own.tokens);
 });
 
 it("taken up after any line, a reading comes to what one without a break does", async () => {
@@ -110,12 +113,12 @@ it("the list gives what Claude Code worked out by the list price for each model 
   for (const [model, use] of uses) {
     const { inputTokens: input, outputTokens: output } = use;
     const tokens = { input, output, cache_read: use.cacheReadInputTokens, cache_write: use.cacheCreationInputTokens };
-    expect(priceOf(model, tokens)).toBeCloseTo(use.costUSD, 9);
+    expect(LISTED.of(model, tokens)).toBeCloseTo(use.costUSD, 9);
   }
 });
 
 it("every price says where it was found and when, and none is free", () => {
-  const text = readFileSync(new URL("../../src/watch/prices.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../src/spend/prices.json", import.meta.url), "utf8");
   const { sources, models } = JSON.parse(text) as Record<"sources" | "models", Record<string, Line>>;
   for (const [model, { source, input, output }] of Object.entries(models)) {
     expect(sources[source]?.where, model).toBeTypeOf("string");
@@ -126,12 +129,9 @@ it("every price says where it was found and when, and none is free", () => {
 
 it("a model has its own price or none: a dated name has the price of its family, another size has not", () => {
   const tokens = { input: 1_000_000, output: 0, cache_read: 0, cache_write: 0 };
-  expect(priceOf("claude-sonnet-4-5-20250929", tokens)).toBe(3);
-  expect(priceOf("openai/gpt-5", tokens)).toBe(1.25);
-  expect(priceOf("gpt-5-huge", tokens)).toBeNull();
-  expect(priceOf(null, tokens)).toBeNull();
-  expect(priceOf("gpt-5", null)).toBeNull();
-  const [one, all] = costBy([{ task: "t", agent: "a", model: "gpt-5-huge", tokens, cost_usd: null }], "model");
-  expect(one).toMatchObject({ of: "gpt-5-huge", cost_usd: 0, unpriced: 1 });
-  expect(all).toMatchObject({ of: "all", runs: 1 });
+  expect(LISTED.of("claude-sonnet-4-5-20250929", tokens)).toBe(3);
+  expect(LISTED.of("openai/gpt-5", tokens)).toBe(1.25);
+  expect(LISTED.of("gpt-5-huge", tokens)).toBeNull();
+  expect(LISTED.of(null, tokens)).toBeNull();
+  expect(LISTED.of("gpt-5", null)).toBeNull();
 });

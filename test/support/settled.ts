@@ -7,6 +7,8 @@ import { layout } from "../../src/disk/layout.ts";
 import { rebuildFrom } from "../../src/facts/folders.ts";
 import { EmbeddedEngine } from "../../src/journal/embedded-engine.ts";
 import { reconcile } from "../../src/run/reconcile.ts";
+import { Ledger } from "../../src/spend/ledger.ts";
+import { LISTED } from "../../src/spend/prices.ts";
 import { type Context, Registries } from "../../src/workspace/context.ts";
 import { trusted } from "./trusted.ts";
 import type { Lab } from "./workspace.ts";
@@ -25,6 +27,8 @@ export async function lookLater(at: Lab, times = 1): Promise<void> {
     cwd: at.folder,
     thresholds: {},
     registries,
+    ledger: new Ledger(() => ":memory:"),
+    prices: LISTED,
     engine,
     own: engine,
     journal: engine,

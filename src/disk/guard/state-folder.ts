@@ -25,6 +25,17 @@ export class StateFolder {
     return this.#isSafe() ? readJson<T>(this.#file(kind, name)).value : undefined;
   }
 
+  /** Where a file of the user's own lies that is no record; its folder is made. */
+  place(name: string): string {
+    try {
+      makeFolders(this.path);
+      if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
+      return join(this.path, name);
+    } catch (error) {
+      throw unusable(this.path, error);
+    }
+  }
+
   folder(kind: Kind): string {
     return join(this.path, kind);
   }
@@ -36,12 +47,7 @@ export class StateFolder {
       if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
       replace(this.#file(kind, name), `${JSON.stringify(record)}\n`);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new MidwatchError("NO_STATE_FOLDER", `Nothing can be recorded in ${this.path}: ${why}`, {
-        hint: "Set XDG_STATE_HOME to a folder that only you can write, outside of every project.",
-        cause: error,
-        data: { path: this.path },
-      });
+      throw unusable(this.path, error);
     }
   }
 
@@ -78,6 +84,15 @@ export class StateFolder {
 }
 
 const NAMED = /^([0-9a-f]{32,64})\.json$/;
+
+function unusable(path: string, error: unknown): MidwatchError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new MidwatchError("NO_STATE_FOLDER", `Nothing can be recorded in ${path}: ${why}`, {
+    hint: "Set XDG_STATE_HOME to a folder that only you can write, outside of every project.",
+    cause: error,
+    data: { path },
+  });
+}
 
 /** Of the caller; one that gives an environment without any of these has the process's own. */
 function stateHome(env: Readonly<Record<string, string | undefined>>): string {

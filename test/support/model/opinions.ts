@@ -6,6 +6,8 @@ import { layout } from "../../../src/disk/layout.ts";
 import { rebuildFrom } from "../../../src/facts/folders.ts";
 import type { AgentSummary, RunRecord } from "../../../src/fleet/workspace.ts";
 import { EmbeddedEngine } from "../../../src/journal/embedded-engine.ts";
+import { Ledger } from "../../../src/spend/ledger.ts";
+import { LISTED } from "../../../src/spend/prices.ts";
 import type { OpinionState } from "../../../src/watch/opinion/opinion-state.ts";
 import { SecondOpinions } from "../../../src/watch/opinion/second-opinions.ts";
 import { Watch } from "../../../src/watch/watch.ts";
@@ -40,6 +42,8 @@ export function asking(
     env: { ...process.env, ANTHROPIC_API_KEY: KEY },
     cwd: made.folder,
     registries: new Registries(paths, rebuildFrom),
+    ledger: new Ledger(() => ":memory:"),
+    prices: LISTED,
     thresholds: {},
     engine,
     own: engine,

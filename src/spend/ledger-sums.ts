@@ -1,0 +1,126 @@
+/** What is asked of the ledger: sums over a time, and what was spent in each stretch of it. */
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import { addTokens } from "../drivers/stream.ts";
+import type { Statements } from "../registry/statements.ts";
+import { FIGURES, type Spent, toMicros, toUsd } from "./figures.ts";
+
+/** Whose spend, and of which time; by whole minutes. Nothing given is all there is. */
+export interface Filter {
+  sinceMs?: number | undefined;
+  untilMs?: number | undefined;
+  /** An id. */
+  workspace?: string | undefined;
+  label?: string | undefined;
+  agents?: readonly string[] | undefined;
+}
+
+export type By = "model" | "task" | "agent" | "project";
+
+export interface Sum extends Spent {
+  /** Of the model, task, agent or project; `all` when nothing was asked for. */
+  of: string;
+}
+
+/** What was spent in a stretch of time. It may be less than nothing, where the exact figure at an end corrected an estimate. */
+export interface Bucket extends Omit<Sum, "runs" | "unpriced"> {
+  sinceMs: number;
+  untilMs: number;
+}
+
+const MINUTE_MS = 60_000;
+/** Offsets of time zones are multiples of this. */
+const QUARTER = 15;
+
+const COLUMN: Readonly<Record<By, string>> = {
+  model: "points.model",
+  task: "runs.task",
+  agent: "runs.agent",
+  project: "workspaces.project",
+};
+const TABLES = "points JOIN runs ON runs.n = points.run JOIN workspaces ON workspaces.n = runs.workspace";
+const ADDED = FIGURES.map((kind) => `sum(points.${kind}) AS ${kind}`).join(", ");
+/** Runs are counted by what remains of their tokens without a price: a price may have come later. */
+const OUTER = `${FIGURES.filter((kind) => kind !== "unpriced")
+  .map((kind) => `coalesce(sum(${kind}), 0) AS ${kind}`)
+  .join(", ")},
+  coalesce(sum(unpriced > 0), 0) AS unpriced, count(DISTINCT run) AS runs`;
+
+/** The dearest first; without `by` the one sum of all. */
+export function readSums(db: Statements, filter: Filter, by: By | undefined): Sum[] {
+  const { where, values } = whereOf(filter);
+  const of = by === undefined ? "'all'" : COLUMN[by];
+  const inner = `SELECT ${of} AS name, points.run AS run, ${ADDED} FROM ${TABLES} WHERE ${where} GROUP BY name, points.run`;
+  const sql = `SELECT ${by === undefined ? "'all' AS name" : "name"}, ${OUTER} FROM (${inner})
+    ${by === undefined ? "" : "GROUP BY name ORDER BY micros DESC, input + output DESC, name"}`;
+  return db
+    .all(sql, ...values)
+    .map((row) => ({ ...moneyOf(row), unpriced: Number(row["unpriced"]), runs: Number(row["runs"]) }));
+}
+
+export function readFirst(db: Statements, filter: Filter): number | undefined {
+  const { where, values } = whereOf(filter);
+  const minute = db.all(
+    `SELECT points.minute AS minute FROM ${TABLES} WHERE ${where} ORDER BY points.minute LIMIT 1`,
+    ...values,
+  )[0]?.["minute"];
+  return minute === undefined ? undefined : Number(minute) * MINUTE_MS;
+}
+
+/** `edges` ascend: stretch n lies between edge n and edge n + 1, and may be a day of 23 hours. Those without any spend are left out. */
+export function readSeries(db: Statements, filter: Filter, edges: readonly number[], by: By | undefined): Bucket[] {
+  const [first, last] = [edges[0], edges.at(-1)];
+  if (first === undefined || last === undefined || last <= first) return [];
+  const { where, values } = whereOf({ ...filter, sinceMs: first, untilMs: last });
+  const step = edges.every((edge) => edge % (QUARTER * MINUTE_MS) === 0) ? QUARTER : 1;
+  const sql = `SELECT points.minute / ${step} * ${step} AS at, ${by === undefined ? "'all'" : COLUMN[by]} AS name, ${ADDED}
+    FROM ${TABLES} WHERE ${where} GROUP BY at, name ORDER BY at`;
+  const found = new Map<string, Bucket>();
+  let n = 0;
+  for (const row of db.all(sql, ...values)) {
+    // The first minute may begin before the first edge.
+    while (n + 2 < edges.length && Number(row["at"]) * MINUTE_MS >= (edges[n + 1] as number)) n++;
+    const sum = moneyOf(row);
+    const key = `${n} ${sum.of}`;
+    const before = found.get(key);
+    const at = { sinceMs: edges[n] as number, untilMs: edges[n + 1] as number };
+    found.set(key, before === undefined ? { ...at, ...sum } : { ...before, ...added(before, sum) });
+  }
+  return [...found.values()];
+}
+
+function whereOf({ sinceMs, untilMs, workspace, label, agents }: Filter): { where: string; values: SQLInputValue[] } {
+  const terms: [string, SQLInputValue][] = [];
+  if (sinceMs !== undefined) terms.push(["points.minute >= ?", Math.floor(sinceMs / MINUTE_MS)]);
+  if (untilMs !== undefined) terms.push(["points.minute < ?", Math.ceil(untilMs / MINUTE_MS)]);
+  if (workspace !== undefined) terms.push(["workspaces.id = ?", workspace]);
+  if (label !== undefined) terms.push(["EXISTS (SELECT 1 FROM json_each(runs.labels) WHERE value = ?)", label]);
+  if (agents !== undefined) terms.push(["runs.agent IN (SELECT value FROM json_each(?))", JSON.stringify(agents)]);
+  return { where: ["true", ...terms.map(([term]) => term)].join(" AND "), values: terms.map(([, value]) => value) };
+}
+
+type Money = Omit<Bucket, "sinceMs" | "untilMs">;
+
+function moneyOf(row: Record<string, SQLOutputValue>): Money {
+  const figure = (name: string): number => Number(row[name]);
+  return {
+    of: String(row["name"]),
+    usd: toUsd(figure("micros")),
+    estimated_usd: toUsd(figure("estimated")),
+    tokens: {
+      input: figure("input"),
+      output: figure("output"),
+      cache_read: figure("cache_read"),
+      cache_write: figure("cache_write"),
+    },
+  };
+}
+
+function added(a: Money, b: Money): Money {
+  const usd = (one: number, other: number): number => toUsd(toMicros(one) + toMicros(other));
+  return {
+    of: a.of,
+    usd: usd(a.usd, b.usd),
+    estimated_usd: usd(a.estimated_usd, b.estimated_usd),
+    tokens: addTokens(a.tokens, b.tokens),
+  };
+}
