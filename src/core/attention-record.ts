@@ -10,6 +10,7 @@ export const ATTENTION_KINDS = [
   "asks",
   "blocked",
   "off_track",
+  "budget",
   "launch_failed",
   "failed",
   "denied",

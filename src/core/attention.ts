@@ -20,7 +20,10 @@ export interface Watched {
 }
 
 export interface Known
-  extends Omit<ListRecord, "attention" | "role" | "parent" | "run" | "guarantee" | "verdict" | "queued" | "log"> {
+  extends Omit<
+    ListRecord,
+    "attention" | "role" | "parent" | "run" | "guarantee" | "verdict" | "queued" | "wake" | "log"
+  > {
   /** Its CLI's session can go on. */
   session: string | null;
   unsettled: Unsettled | null;

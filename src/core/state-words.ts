@@ -11,6 +11,7 @@ export const KIND_WORDS: Readonly<Record<AttentionKind, string>> = {
   asks: "asks you",
   blocked: "blocked",
   off_track: "off track",
+  budget: "budget spent",
   launch_failed: "did not start",
   failed: "failed",
   denied: "not permitted",
@@ -34,12 +35,16 @@ export function isDoubtful(reason: string | null | undefined): reason is string 
 
 export type Tone = "live" | "ok" | "warn" | "bad" | "quiet";
 
-type Stated = Pick<ListRecord, "outcome" | "hold" | "exit" | "alive" | "queued"> & { phase: Phase | "unreachable" };
+type Stated = Pick<ListRecord, "outcome" | "hold" | "exit" | "alive" | "queued"> & {
+  wake?: ListRecord["wake"] | undefined;
+  phase: Phase | "unreachable";
+};
 
 /** In few words, and how they are meant. */
-export function stateOf({ phase, outcome, hold, exit, alive, queued }: Stated): { word: string; tone: Tone } {
+export function stateOf({ phase, outcome, hold, exit, alive, queued, wake }: Stated): { word: string; tone: Tone } {
   if (phase === "unreachable") return { word: "unreachable", tone: "warn" };
-  if (queued) return { word: "queued", tone: "quiet" };
+  if (queued)
+    return wake?.on === "budget" ? { word: "queued (budget)", tone: "warn" } : { word: "queued", tone: "quiet" };
   if (hold) return { word: `held (${hold.why})`, tone: "warn" };
   switch (phase) {
     case "intended":
@@ -100,6 +105,7 @@ const LIMITS: Readonly<Record<LimitName, string>> = {
   idle: "silence",
   tokens: "token",
   cost: "cost",
+  budget: "budget",
 };
 
 /** Why a run that passed a limit was ended; `most` is the limit in words, empty when it is not known. */

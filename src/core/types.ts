@@ -23,7 +23,7 @@ export type Phase =
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
-export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost";
+export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost" | "budget";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
 type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
 export type FileKind =
@@ -166,6 +166,15 @@ export interface RunResult {
   failures?: number | null;
 }
 
+/** What a run waits for that has everything but a process. */
+export interface Wake {
+  on: "room" | "budget";
+  /** In one sentence, with what to type where a person can change it. */
+  why: string;
+  /** It is not started before; null where no time decides it. */
+  not_before: string | null;
+}
+
 /** One line of `ls --json`. */
 export interface ListRecord {
   agent: AgentId;
@@ -182,8 +191,10 @@ export interface ListRecord {
   reason: string | null;
   /** Why it needs a person; null when it does not. */
   attention: Attention | null;
-  /** Waits for its turn (`run --queue`). */
+  /** Waits for its turn (`run --queue`), or for a budget. */
   queued: boolean;
+  /** What it waits for; null when it is not queued. */
+  wake: Wake | null;
   /** The identified living members of a run; null when nobody looked. */
   alive: Member[] | null;
   hold: Hold | null;

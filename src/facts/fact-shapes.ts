@@ -27,7 +27,7 @@ import {
 
 const v = maybe(is(1));
 const guarantee = is("cgroup", "subreaper", "scan");
-const limit = is("output", "disk", "wall", "idle", "tokens", "cost");
+const limit = is("output", "disk", "wall", "idle", "tokens", "cost", "budget");
 const outcome = is("completed", "failed", "stopped", "limit", "lost");
 const process = has({ pid, start_ticks: whole });
 const left = listOf(has({ pid, name, uid, why: name }), 1000);

@@ -7,7 +7,7 @@ import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
-import type { DeferredCall, ListRecord, Member, RunSummary } from "../core/types.ts";
+import type { DeferredCall, ListRecord, Member, RunSummary, Wake } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import { callText } from "./call-text.ts";
@@ -135,6 +135,7 @@ function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention"> {
     verdict: run.verdict,
     reason: run.reason,
     queued: run.queued === 1,
+    wake: run.queued === 1 ? ROOM : null,
     alive: run.alive,
     hold: run.hold,
     log: run.log,
@@ -147,6 +148,9 @@ function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention"> {
     cost_usd: run.cost_usd,
   };
 }
+
+/** What budgets say is added by whoever lists runs. */
+const ROOM: Wake = { on: "room", why: "waits for room: `max_running` agents run at once", not_before: null };
 
 export function runSummary(row: RunRow): RunSummary {
   const { run, phase, outcome, pid, started_at, ended_at, log, bytes } = row;

@@ -54,6 +54,7 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
   if (phase === "launch_failed")
     return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
   const limit = exit?.limit ?? stop?.limit;
+  if (limit === "budget" && exit) return `Stopped: ${stop?.reason ?? "a budget is spent"}.`;
   if (limit && exit) return limitWords(limit, intent ? mostOf(intent.limits, limit) : "");
   if (exit?.stop_requested) return stop?.reason ?? null;
   const interrupted = interruptedBy(facts);
@@ -82,6 +83,7 @@ function mostOf(limits: IntentFact["limits"], limit: LimitName): string {
     case "cost":
       return `$${limits.cost_usd.toFixed(2)}`;
     case "disk":
+    case "budget":
       return "";
   }
 }

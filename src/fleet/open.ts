@@ -1,5 +1,6 @@
 /** From a place on the disk to what every function over a workspace needs. */
 import { join } from "node:path";
+import { budgetsFrom } from "../core/budget.ts";
 import { type ConfigInput, loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { setOnlyRead } from "../disk/guard/only-read.ts";
@@ -47,7 +48,8 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
   const trust = trustOf(paths, env, options.make ?? false);
   const { value, trusted } = trust.config;
   const config = loadConfig({ file: value, trusted, env, flags: options.config ?? {} });
-  const { drivers, headings, alerts, rules } = (value ?? {}) as Record<string, unknown>;
+  const { drivers, headings, alerts, rules, budget } = (value ?? {}) as Record<string, unknown>;
+  budgetsFrom(budget); // A limit with a slip of the pen is none: said before anything is started.
   const engine = new EmbeddedEngine(paths);
   const own = fenced(engine);
   const context: Context = {

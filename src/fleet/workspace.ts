@@ -132,8 +132,11 @@ export class Workspace extends HoldsContext {
   cautions(): string[] {
     const { config, ownership } = this.context.trust;
     const said: string[] = [];
-    if (config.ignored.length > 0)
-      said.push(`${config.path} is not trusted: ${config.ignored.join(", ")} do not count. Next: midwatch trust`);
+    const ignored = config.ignored.filter((name) => name !== "budget");
+    if (ignored.length > 0)
+      said.push(`${config.path} is not trusted: ${ignored.join(", ")} do not count. Next: midwatch trust`);
+    else if (config.ignored.length > 0)
+      said.push(`${config.path} is not trusted: its budget counts only where it is stricter. Next: midwatch trust`);
     if (ownership.why !== undefined)
       said.push(`${this.root} is only read: ${ownership.why}. Next: midwatch trust --workspace`);
     return said;

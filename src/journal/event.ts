@@ -44,7 +44,7 @@ const ACTOR_MAX = 200;
 const ID_MAX = 128;
 const TYPE = /^[a-z][a-z0-9_.-]{0,63}$/;
 /** What midwatch tells of itself. */
-const RESERVED = /^(leader_election$|(agent|verdict|cleanup|prune|stop|trust|http|fleet)\.)/;
+const RESERVED = /^(leader_election$|(agent|verdict|cleanup|prune|stop|budget|trust|http|fleet)\.)/;
 /** What midwatch tells of agents: people may use these words, an agent's would look like ours. */
 const TOLD_OF_AGENTS = /^(error|turn|progress|finding)$/;
 

@@ -25,6 +25,7 @@ export const RUN: Fields<RunRecord> = {
   pid: "of the agent's main process",
   keeper_pid: "of the keeper",
   guarantee: "how its end can be proven: `cgroup`, `subreaper` or `scan`",
+  wake: "what it waits for while it is queued, as in `ls` (may be missing)",
   warning: "something a person should know, such as little disk space (may be missing)",
   error: "`{code, message}` of a launch that failed (may be missing)",
 };
@@ -43,8 +44,9 @@ export const LIST: Fields<ListRecord> = {
   verdict: "what the watch said last: `on_track`, `drifting`, `off_track`, `blocked`, `unknown`",
   reason: "why the outcome is not `completed`, in one sentence",
   attention:
-    "null, or `{kind, why, next}` of one that needs a person; kind is `lost`, `stuck`, `held`, `asks`, `blocked`, `off_track`, `launch_failed`, `failed`, `denied`, `gave_up`, `limit`; next is a command",
+    "null, or `{kind, why, next}` of one that needs a person; kind is `lost`, `stuck`, `held`, `asks`, `blocked`, `off_track`, `budget`, `launch_failed`, `failed`, `denied`, `gave_up`, `limit`; next is a command",
   queued: "whether it waits for its turn",
+  wake: "null, or `{on, why, not_before}` while it is queued: on is `room` or `budget`, why names what to type",
   alive: "`[{pid, name}]` of a run that lost its keeper; null when nobody looked",
   hold: "`{why, since}` while it is held",
   log: "path of the log",

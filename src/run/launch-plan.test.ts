@@ -200,14 +200,9 @@ describe("what is executed", () => {
 
 describe("the orders to a keeper", () => {
   const paths = layout("/w");
-  const orders = (options: StartOptions, firstLine?: string) => {
-    const intent = asked({ argv: ["make", "x"], ...options });
-    return runOrders(
-      paths,
-      { intent, env: { A: "1" }, input: null, message: null, files: [] },
-      "/state/later",
-      firstLine,
-    );
+  const orders = (options: StartOptions, run = 1) => {
+    const intent = { ...asked({ argv: ["make", "x"], ...options }), run };
+    return runOrders(paths, { intent, env: { A: "1" }, input: null, message: null, files: [] }, "/state/later");
   };
 
   it("R-004.19: each argument and variable is one order, and the run's own come last", () => {
@@ -222,12 +217,13 @@ describe("the orders to a keeper", () => {
     ]);
   });
 
+  const marker = `{"type":"lifecycle","event":"agent_restart","run":2,"timestamp":"${begun.created_at}"}\n`;
   it.each([
-    ["R-000.38: the first line of a later run", {}, "{}\n", ["first_line", "{}\n"]],
-    ["its input", { stdin: "/in" }, undefined, ["stdin", "/in"]],
-    ["a FIFO for messages", { interactive: true }, undefined, ["fifo", paths.run(begun.task, begun.agent, 1).input]],
-  ])("%s", (_, options, firstLine, order) => {
-    expect(orders(options, firstLine)).toContainEqual(order);
+    ["R-000.38: the first line of a later run", {}, 2, ["first_line", marker]],
+    ["its input", { stdin: "/in" }, 1, ["stdin", "/in"]],
+    ["a FIFO for messages", { interactive: true }, 1, ["fifo", paths.run(begun.task, begun.agent, 1).input]],
+  ])("%s", (_, options, run, order) => {
+    expect(orders(options, run)).toContainEqual(order);
     expect(orders({}).map(([name]) => name)).not.toContain(order[0]);
   });
 

@@ -226,12 +226,11 @@ export function commonOrders(layout: Layout, intent: IntentFact, later: string):
   ];
 }
 
-/** Run 2 and later begin with a line of ours. */
-export function runOrders(layout: Layout, { intent, env }: Composed, later: string, firstLine?: string): Order[] {
+export function runOrders(layout: Layout, { intent, env }: Composed, later: string): Order[] {
   const orders = commonOrders(layout, intent, later);
   orders.push(["cwd", intent.cwd]);
   if (intent.stdin !== null) orders.push(["stdin", intent.stdin]);
-  if (firstLine !== undefined) orders.push(["first_line", firstLine]);
+  if (intent.run > 1) orders.push(["first_line", restartMarker(intent)]);
   for (const argument of intent.argv) orders.push(["arg", argument]);
   for (const [name, value] of Object.entries(env)) orders.push(["env", `${name}=${value}`]);
   orders.push(
@@ -240,6 +239,11 @@ export function runOrders(layout: Layout, { intent, env }: Composed, later: stri
     ["env", `MIDWATCH_RUN=${intent.run}`],
   );
   return orders;
+}
+
+/** Run 2 and later begin with a line of ours. */
+function restartMarker({ run, created_at }: IntentFact): string {
+  return `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: created_at })}\n`;
 }
 
 /** Why there is no running agent, in one sentence. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { StartFact } from "../core/types.ts";
+import type { StartFact, Wake } from "../core/types.ts";
 import { errno, unsafe } from "../disk/fault.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import { readJson } from "../disk/replace.ts";
@@ -33,11 +33,11 @@ export interface Launched {
   problem: string | undefined;
   /** Something a person should know of a run that was started all the same. */
   warning?: string | undefined;
+  /** Why it is queued, of one that nobody asked to queue. */
+  wake?: Wake | undefined;
 }
 
 export interface LaunchPlan extends Composed {
-  /** Run 2 and later begin with the restart marker. */
-  firstLine?: string;
   /** Made between the reservation and the intent: task.json, a worktree, the move of the former run's files. */
   prepare(): void | Promise<void>;
 }
@@ -84,7 +84,7 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
       "run",
       `${agent}.${run}`,
       nonce,
-      runOrders(layout, plan, context.trust.state.folder("later"), plan.firstLine),
+      runOrders(layout, plan, context.trust.state.folder("later")),
       context.env,
       carriedBy(layout.root, plan.intent),
     );

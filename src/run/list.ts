@@ -1,6 +1,8 @@
 /** The agents of a workspace as they are now: what the registry knows, corrected by what was just observed. */
 
+import { withBudgets } from "../budget/shown.ts";
 import type { AgentId } from "../core/ids.ts";
+import { isOver } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { ChildRecord, ListRecord, ShowRecord } from "../core/types.ts";
@@ -44,6 +46,11 @@ export async function list(context: Context, options: ListOptions): Promise<List
     if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
       listed.push({ agent: agentRow(facts.intent), run: row });
   const maskers = new Maskers(context);
+  const rows = listed.map(({ run }) => observed.get(`${run.agent}.${run.run}`)?.row ?? run);
+  const budgets = withBudgets(
+    context,
+    rows.filter((row) => !isOver(row)),
+  );
   return listed
     .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
     .filter(({ agent }) => options.task === undefined || agent.task === options.task)
@@ -51,7 +58,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
       const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
       // The watch's word is in the registry alone; facts do not hold it.
       const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
-      return maskers.listed(listRecord({ ...entry, run }, summaries.get(run.agent)));
+      return maskers.listed(budgets(listRecord({ ...entry, run }, summaries.get(run.agent))));
     });
 }
 
@@ -78,7 +85,9 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const result = facts.cleanup?.result;
   const deferred = result?.deferred ?? null;
   return {
-    ...maskers.listed(listRecord({ agent: listed.agent, run }, summary)),
+    ...maskers.listed(
+      withBudgets(context, isOver(run) ? [] : [run])(listRecord({ agent: listed.agent, run }, summary)),
+    ),
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],

@@ -1,9 +1,12 @@
 /**
- * Runs that wait for room. Such a run has everything but its keeper: an intent with `queued` and no claim. Whoever looks (the
+ * Runs that wait for room, or for a budget. Such a run has everything but its keeper: an intent with `queued` and no claim. Whoever looks (the
  * loop, any `wait`) gives the oldest its turn; the registry counts, the keeper's claim decides.
  */
 
+import { heldBy } from "../budget/budget-plan.ts";
+import { budgetStates, spenderOf } from "../budget/budgets.ts";
 import { toMidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { readText } from "../disk/replace.ts";
 import { replaceInside } from "../disk/write-inside.ts";
@@ -23,16 +26,26 @@ export async function startWaiting(context: Context, observed: readonly Observed
   const waiting = observed
     .filter(({ facts, row }) => row.phase === "intended" && facts.intent?.queued && !facts.stop)
     .sort((a, b) => (a.row.created_at < b.row.created_at ? -1 : 1));
+  if (waiting.length === 0) return 0;
+  const isHeld = heldBacks(context, waiting);
   let started = 0;
   for (const { facts, agent, run } of waiting) {
     const turn = (): boolean =>
       withWriter(context, (registry) => registry.takeTurn(agent, run, context.config.max_running, LAUNCH_MS));
-    if (!isAsked(context, facts.intent as IntentFact)) continue;
+    if (!isAsked(context, facts.intent as IntentFact) || isHeld(agent)) continue;
     if (!turn()) break;
     await startOne(context, facts.intent as IntentFact);
     started++;
   }
   return started;
+}
+
+/** One look at the budgets for all of them. What a run counts to its intent says, as it was recorded when it was queued. */
+function heldBacks(context: Context, waiting: readonly Observed[]): (agent: AgentId) => boolean {
+  const spenders = waiting.map(({ agent, run, facts }) => spenderOf(context, agent, run, facts.intent?.labels));
+  const states = budgetStates(context, spenders);
+  const held = new Set(spenders.filter((one) => heldBy(states, one) !== undefined).map(({ agent }) => agent));
+  return (agent) => held.has(agent);
 }
 
 /** What this process has told already; others tell it under the same id, so that readers show it once. */

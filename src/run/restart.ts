@@ -3,6 +3,7 @@
  * `resume` the CLI goes on with its own session.
  */
 import { existsSync } from "node:fs";
+import { heldBack, spenderOf } from "../budget/budgets.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newNonce } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
@@ -60,6 +61,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     if (hasFact(layout.run(former.task, agent, run), "intent")) throw restarted(agent);
   const resumes = options.resume !== undefined && options.resume !== false;
   const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
+  const wake = heldBack(context, spenderOf(context, agent, run, former.labels));
   const asked: IntentFact = {
     ...former,
     ...session(agent, facts, options, waiting),
@@ -68,7 +70,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     nonce: newNonce(),
     created_at: iso(),
     created_mono_ms: monoMs(),
-    queued: false,
+    queued: wake !== undefined,
   };
   const composed = await compose(
     context,
@@ -93,10 +95,10 @@ export async function restart(context: Context, agent: AgentId, options: Restart
       registry.putRun(runRow(layout, former.task, agent, former.run, readFacts(paths), false)),
     );
   };
-  const firstLine = `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: asked.created_at })}\n`;
   try {
     // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
-    return await lockRun(context, former, () => launch(context, { ...composed, firstLine, prepare }));
+    const launched = await lockRun(context, former, () => launch(context, { ...composed, prepare }));
+    return { ...launched, wake };
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
     throw restarted(agent);

@@ -1,5 +1,5 @@
 import type { AgentId } from "../core/ids.ts";
-import type { Guarantee, Phase } from "../core/types.ts";
+import type { Guarantee, Phase, Wake } from "../core/types.ts";
 import { type Launched, launchFailed } from "./launch.ts";
 
 /** What `run` and `restart` answer: a run that has just begun. */
@@ -12,6 +12,8 @@ export interface RunRecord {
   pid: number | null;
   keeper_pid: number | null;
   guarantee: Guarantee | null;
+  /** Why it waits, when it does. */
+  wake?: Wake;
   /** Things a person should know, such as little disk space. */
   warning?: string;
   error?: { code: string; message: string };
@@ -30,6 +32,7 @@ export function runRecord(launched: Launched, task: string): RunRecord {
     pid,
     keeper_pid,
     guarantee,
+    ...(launched.wake === undefined ? {} : { wake: launched.wake }),
     ...(launched.warning === undefined ? {} : { warning: launched.warning }),
     ...(launched.problem === undefined ? {} : { error: launchFailed(launched).toJSON() }),
   };

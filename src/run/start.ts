@@ -1,5 +1,6 @@
 /** A new agent: options to intent, then launch. */
 import { resolve } from "node:path";
+import { heldBack, newSpender } from "../budget/budgets.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newAgentId, newNonce, newTaskId, slug, type TaskId } from "../core/ids.ts";
 import { PROMPT_BYTES, type TaskFact } from "../core/intent.ts";
@@ -80,7 +81,9 @@ export async function start(context: Context, driver: Driver, granted: Granted):
     const tree = source && (await planWorktree(context, agent, source, options.branch));
     const name = { v: 1 as const, agent, task: fact.task, run: 1, nonce: newNonce(), ...host() };
     const begun = { ...name, created_at: iso(now), created_mono_ms: monoMs(), driver: driver.name };
-    const asked = intentOf(options, begun, { callerCwd: context.cwd, cwd, parent, above, tree }, config);
+    const wake = heldBack(context, newSpender(context, agent, options.labels ?? [], parent?.id));
+    const wanted = wake === undefined ? options : { ...options, queue: true };
+    const asked = intentOf(wanted, begun, { callerCwd: context.cwd, cwd, parent, above, tree }, config);
     const composed = await compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);
@@ -92,7 +95,7 @@ export async function start(context: Context, driver: Driver, granted: Granted):
     try {
       const launched = await launch(context, { ...composed, prepare });
       if (tree && launched.problem !== undefined) await undoWorktree(context, asked);
-      return { ...launched, agent, task: fact.task, warning: warningOf(room, source, launched.warning) };
+      return { ...launched, agent, task: fact.task, wake, warning: warningOf(room, source, launched.warning) };
     } catch (error) {
       const { again, undoes } = afterError(error, attempt);
       if (tree && undoes) await undoWorktree(context, asked);

@@ -12,6 +12,7 @@ export interface Filter {
   workspace?: string | undefined;
   label?: string | undefined;
   agents?: readonly string[] | undefined;
+  run?: number | undefined;
 }
 
 export type By = "model" | "task" | "agent" | "project";
@@ -88,13 +89,17 @@ export function readSeries(db: Statements, filter: Filter, edges: readonly numbe
   return [...found.values()];
 }
 
-function whereOf({ sinceMs, untilMs, workspace, label, agents }: Filter): { where: string; values: SQLInputValue[] } {
+function whereOf({ sinceMs, untilMs, workspace, label, agents, run }: Filter): {
+  where: string;
+  values: SQLInputValue[];
+} {
   const terms: [string, SQLInputValue][] = [];
   if (sinceMs !== undefined) terms.push(["points.minute >= ?", Math.floor(sinceMs / MINUTE_MS)]);
   if (untilMs !== undefined) terms.push(["points.minute < ?", Math.ceil(untilMs / MINUTE_MS)]);
   if (workspace !== undefined) terms.push(["workspaces.id = ?", workspace]);
   if (label !== undefined) terms.push(["EXISTS (SELECT 1 FROM json_each(runs.labels) WHERE value = ?)", label]);
   if (agents !== undefined) terms.push(["runs.agent IN (SELECT value FROM json_each(?))", JSON.stringify(agents)]);
+  if (run !== undefined) terms.push(["runs.run = ?", run]);
   return { where: ["true", ...terms.map(([term]) => term)].join(" AND "), values: terms.map(([, value]) => value) };
 }
 

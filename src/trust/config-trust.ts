@@ -19,6 +19,8 @@ interface ConfigRecord {
   sha256: string;
   /** Modules that the file names, by path: their code runs in midwatch too. */
   modules: Record<string, string>;
+  /** `budget` of the file: a limit stays one when somebody edits the file or takes it away. */
+  budget?: unknown;
   trusted_at: string;
 }
 
@@ -66,8 +68,15 @@ export function trustConfig({ path, value, sha256 }: ConfigTrust, state: StateFo
     const bytes = readBytes(module);
     if (bytes !== undefined) modules[module] = sha256Of(bytes);
   }
-  const record: ConfigRecord = { v: 1, path, sha256, modules, trusted_at: iso() };
+  const { budget } = (value ?? {}) as { budget?: unknown };
+  const record: ConfigRecord = { v: 1, path, sha256, modules, budget, trusted_at: iso() };
   state.write("configs", sha256Of(path), record);
+}
+
+/** `budget` of the file at `path` as a person trusted it last, whatever has become of the file since. */
+export function trustedBudget(path: string, state: StateFolder): { budget: unknown; at: string } | undefined {
+  const { budget, trusted_at: at } = state.read<ConfigRecord>("configs", sha256Of(path)) ?? {};
+  return budget === undefined || at === undefined ? undefined : { budget, at };
 }
 
 /** The driver modules that a configuration names, as absolute paths. */

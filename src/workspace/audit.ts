@@ -14,6 +14,7 @@ export interface AuditEvent {
     | "agent.started"
     | "agent.ended"
     | "agent.limit"
+    | "budget.reached"
     | "cleanup.archived"
     | "cleanup.deleted"
     | "cleanup.failed"

@@ -16,6 +16,7 @@ const item = (more: Partial<FleetItem>): FleetItem => ({
   reason: null,
   attention: null,
   queued: false,
+  wake: null,
   alive: null,
   hold: null,
   log: "",

@@ -69,6 +69,12 @@ export const CONFIG_FIELDS = {
     about: "What happens when time, idle time, tokens or cost pass their limit",
     guard: "trust",
   },
+  time_zone: {
+    kind: "text",
+    default: "",
+    about: "Whose midnight a day's and a week's budget begin at, such as `Europe/Berlin`; empty is the machine's zone",
+    guard: "trust",
+  },
   max_running: { kind: "count", default: 8, about: "Running agents up to which `run --queue` starts the next" },
   max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace", guard: "less" },
   max_depth: {

@@ -5,7 +5,7 @@
 
 import { MidwatchError } from "../errors.ts";
 import { maskText } from "../mask/mask.ts";
-import { nearest } from "../nearest.ts";
+import { didYouMean, nearest } from "../nearest.ts";
 import { formatSize } from "../size.ts";
 import { CONFIG_FIELDS, CONFIG_KEYS, type ConfigField, type ConfigKey } from "./config-fields.ts";
 import { configValue } from "./config-value.ts";
@@ -66,7 +66,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       throw new MidwatchError("BAD_CONFIG", `${source?.from}: ${problem}`, { hint: configHint(key) });
     }
   }
-  return Object.freeze(checkLlm(checkOrder(config as unknown as Config)));
+  return Object.freeze(checkZone(checkLlm(checkOrder(config as unknown as Config))));
 }
 
 function fileEntries(file: unknown): [string, unknown][] {
@@ -88,8 +88,8 @@ function fileEntries(file: unknown): [string, unknown][] {
 }
 
 /** Parts of the file that are no single settings; those that run code or reach the network need trust. */
-const OBJECTS = ["drivers", "headings", "rules", "alerts"];
-const GUARDED_OBJECTS = ["drivers", "alerts"];
+const OBJECTS = ["drivers", "headings", "rules", "alerts", "budget"];
+const GUARDED_OBJECTS = ["drivers", "alerts", "budget"];
 
 /** What of a file counts only when a person trusted it. */
 export function guardedSettings(file: unknown): string[] {
@@ -184,6 +184,18 @@ function checkLlm(config: Config): Config {
     });
   }
   return config;
+}
+
+function checkZone(config: Config): Config {
+  const { time_zone: zone } = config;
+  try {
+    if (zone !== "") new Intl.DateTimeFormat("en-US", { timeZone: zone });
+    return config;
+  } catch {
+    throw new MidwatchError("BAD_CONFIG", `time_zone ${JSON.stringify(zone)} is not a time zone.`, {
+      hint: didYouMean(zone, Intl.supportedValuesOf("timeZone"), "Write it as Europe/Berlin or America/New_York."),
+    });
+  }
 }
 
 function isApiAddress(text: string): boolean {

@@ -2,16 +2,16 @@
  * The state folder of this user: `$XDG_STATE_HOME/midwatch`, outside every project and readable by this user alone. It holds what a person
  * said may act (src/trust). No repository can bring such a folder along, and an agent that may only edit its project cannot write there.
  */
-import { lstatSync, readdirSync, unlinkSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, unlinkSync } from "node:fs";
 import { userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
 import { errno } from "../fault.ts";
 import { makeFolders } from "../make-folders.ts";
-import { readJson, replace } from "../replace.ts";
+import { createExclusive, readJson, replace } from "../replace.ts";
 
 /** One folder for each kind of record. */
-type Kind = "workspaces" | "configs" | "later" | "fleets";
+type Kind = "workspaces" | "configs" | "later" | "fleets" | "budgets" | "told";
 
 export class StateFolder {
   readonly path: string;
@@ -36,19 +36,33 @@ export class StateFolder {
     }
   }
 
+  /** There is something of this name, though it may not be readable, or not count. */
+  has(kind: Kind, name: string): boolean {
+    return existsSync(this.#file(kind, name));
+  }
+
   folder(kind: Kind): string {
     return join(this.path, kind);
   }
 
   /** Durable when it returns. */
   write(kind: Kind, name: string, record: object): void {
+    this.#put(kind, name, record, replace);
+  }
+
+  #put<T>(kind: Kind, name: string, record: object, put: (path: string, text: string) => T): T {
     try {
       makeFolders(this.folder(kind));
       if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
-      replace(this.#file(kind, name), `${JSON.stringify(record)}\n`);
+      return put(this.#file(kind, name), `${JSON.stringify(record)}\n`);
     } catch (error) {
       throw unusable(this.path, error);
     }
+  }
+
+  /** Durable when it returns; false when there is one already. */
+  create(kind: Kind, name: string, record: object): boolean {
+    return this.#put(kind, name, record, createExclusive);
   }
 
   names(kind: Kind): string[] {

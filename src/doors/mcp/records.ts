@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ATTENTION_KINDS, type Attention } from "../../core/attention-record.ts";
 import { MidwatchError } from "../../core/errors.ts";
-import type { ListRecord, ShowRecord } from "../../core/types.ts";
+import type { ListRecord, ShowRecord, Wake } from "../../core/types.ts";
 import { show } from "../../operations/run/show.ts";
 import type { Call, Guidance } from "./tool.ts";
 
@@ -58,11 +58,17 @@ export function guidance(state: string, next: string, ...actions: string[]): Gui
   return { current_state: state, next_action: next, available_actions: actions };
 }
 
+/** For one that waits: only a person raises a budget. */
+export function waitText(wake: Wake | null | undefined): string {
+  return wake?.on === "budget"
+    ? `It ${wake.why} (a person's to type). Do other work, or wait_for_agents.`
+    : "It starts when there is room: wait_for_agents.";
+}
+
 /** What to do about one agent. */
-export function agentGuidance({ agent, phase, outcome, verdict, queued, attention }: ListRecord): Guidance {
+export function agentGuidance({ agent, phase, outcome, verdict, queued, wake, attention }: ListRecord): Guidance {
   const id = `agent_id ${agent}`;
-  if (queued && phase === "intended")
-    return guidance("queued", "It starts when there is room: wait_for_agents.", "kill_real_agent", "list_agents");
+  if (queued && phase === "intended") return guidance("queued", waitText(wake), "kill_real_agent", "list_agents");
   if (phase === "lost")
     return guidance("lost", `Its keeper is gone: kill_real_agent with ${id} ends what is left.`, "kill_real_agent");
   if (phase === "stuck")

@@ -7,7 +7,7 @@ import type { RunRecord } from "../../fleet/workspace.ts";
 import { run } from "../../operations/run/run.ts";
 import { stop } from "../../operations/run/stop.ts";
 import { task } from "../../operations/run/task.ts";
-import { agentGuidance, assertTask, guidance, shownAgent, taskId } from "./records.ts";
+import { agentGuidance, assertTask, guidance, shownAgent, taskId, waitText } from "./records.ts";
 import { type Call, type Reply, type Tool, tool } from "./tool.ts";
 
 /** A call must not outlast what clients wait for. */
@@ -121,7 +121,7 @@ async function start(call: Call, input: Readonly<Record<string, unknown>>): Prom
     throw new MidwatchError("LAUNCH_FAILED", made?.error?.message ?? "The agent was not started.", {
       hint: made ? `get_agent_output with agent_id ${made.agent} and stderr true may tell why.` : undefined,
     });
-  const { agent, task: on, run: number, phase, log, pid, keeper_pid, guarantee } = made;
+  const { agent, task: on, run: number, phase, log, pid, keeper_pid, guarantee, wake } = made;
   const queued = pid === null;
   const parent = (input["parent"] as string | undefined) ?? call.agent ?? null;
   return {
@@ -133,7 +133,7 @@ async function start(call: Call, input: Readonly<Record<string, unknown>>): Prom
     ...{ run: number, phase, workspace: call.workspace().root, log_file: log, pid, keeper_pid, guarantee },
     tmux_session: null,
     guidance: guidance(
-      queued ? "queued: it starts when there is room" : "running in the background",
+      queued ? `queued: ${waitText(wake)}` : "running in the background",
       `wait_for_agents with agent_ids ["${agent}"]; meanwhile do other work.`,
       "wait_for_agents",
       "get_agent_output",

@@ -1,5 +1,6 @@
 import { agentRef } from "../fields.ts";
 import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { waiting } from "./run.ts";
 
 export const restart: Operation = operation({
   name: "restart",
@@ -22,7 +23,10 @@ export const restart: Operation = operation({
   render: (record) =>
     record.error
       ? `${record.agent}  ${record.phase}: ${record.error.message}`
-      : `${record.agent}  run ${record.run} running (pid ${record.pid})`,
-  next: ({ agent, error }) => (error ? `midwatch show ${agent}` : `midwatch logs -f ${agent}`),
+      : record.pid === null
+        ? `${record.agent}  run ${record.run} queued${waiting(record)}`
+        : `${record.agent}  run ${record.run} running (pid ${record.pid})`,
+  next: ({ agent, error, wake }) =>
+    error ? `midwatch show ${agent}` : wake ? "midwatch budget" : `midwatch logs -f ${agent}`,
   exitCode: (record) => (record.phase === "launch_failed" ? 1 : 0),
 });

@@ -149,7 +149,7 @@ export const run: Operation = operation({
       : item.error
         ? `${item.agent}  ${item.phase}: ${item.error.message}`
         : item.pid === null
-          ? `${item.agent}  queued`
+          ? `${item.agent}  queued${waiting(item)}`
           : `${item.agent}  running (pid ${item.pid}, ${item.guarantee})\n  log  ${item.log}`,
   next: (item) =>
     "runs" in item
@@ -157,11 +157,18 @@ export const run: Operation = operation({
       : item.error
         ? `midwatch show ${item.agent}`
         : item.pid === null
-          ? "midwatch up"
+          ? item.wake?.on === "budget"
+            ? "midwatch budget"
+            : "midwatch up"
           : `midwatch logs -f ${item.agent}`,
   exitCode: (item) =>
     "runs" in item ? (item.outcome === "completed" ? 0 : 1) : item.phase === "launch_failed" ? 1 : 0,
 });
+
+/** Of one that was to start at once, and was not. */
+export function waiting({ wake }: Pick<RunRecord, "wake">): string {
+  return wake === undefined ? "" : `\n  ${wake.why}`;
+}
 
 async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
   const { fallback_dir, wait } = given;

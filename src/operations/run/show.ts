@@ -54,6 +54,7 @@ export const show: Operation = operation({
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     const { attention, reason } = record;
     if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);
+    else if (record.wake) lines.splice(3, 0, ["why", record.wake.why]);
     else if (reason) lines.splice(3, 0, ["why", reason]);
     if (record.cost_usd !== null || record.tokens !== null) lines.push(["used", used(record)]);
     if (record.subagents) lines.push(["sub-agents", String(record.subagents)]);
