@@ -63,7 +63,7 @@ const TYPE = /^(\*|[a-z][a-z0-9_.-]{0,63}\*?)$/;
 export const TERMINAL_DEFAULT: Settings = {
   routes: [{ name: "bell", to: "bell" }],
   rules: [
-    { type: ["agent.ended"], routes: ["bell"] },
+    { type: ["agent.ended", "budget.*"], routes: ["bell"] },
     { severity: "error", routes: ["bell"] },
   ],
   secrets: [],
@@ -81,7 +81,15 @@ export function readSettings(configured: unknown, sources: Sources): Settings {
     return readRoute(name, object(`The route ${name}`, given), sources, secrets);
   });
   const names = routes.map(({ name }) => name);
-  if (top["rules"] === undefined) return { routes, rules: [{ severity: "error", routes: names }], secrets };
+  if (top["rules"] === undefined)
+    return {
+      routes,
+      rules: [
+        { severity: "error", routes: names },
+        { type: ["budget.*"], routes: names },
+      ],
+      secrets,
+    };
   if (!Array.isArray(top["rules"])) bad("alerts.rules is not a list.", EXAMPLE);
   const rules = top["rules"].map((given, i) => readRule(`Rule ${i + 1} of alerts`, given, names));
   return { routes, rules, secrets };

@@ -121,15 +121,18 @@ function inOrder(states: readonly BudgetState[]): BudgetState[] {
 
 /** `the day's budget of 1 USD is spent (1.02)` */
 export function spentText(state: BudgetState): string {
+  return `${budgetName(state)} is spent (${figure(state)})`;
+}
+
+/** `the day's budget of 1 USD for all workspaces` */
+export function budgetName(state: BudgetState): string {
   const { budget } = state;
   const whom = whose(state);
-  const name = `the ${budget.period}'s budget of ${amountText(budget)}${whom === "" ? "" : ` for ${whom}`}`;
-  const verb = isPassed(state) ? "is spent" : `is spent to ${state.percent} %`;
-  return `${name} ${verb} (${figure(state)})`;
+  return `the ${budget.period}'s budget of ${amountText(budget)}${whom === "" ? "" : ` for ${whom}`}`;
 }
 
 /** Empty where it is all that this workspace spends. */
-export function whose({ budget: { reach, label, period }, of }: Pick<BudgetState, "budget" | "of">): string {
+function whose({ budget: { reach, label, period }, of }: Pick<BudgetState, "budget" | "of">): string {
   const scope = { workspace: "", user: "all workspaces", fleet: "the fleet" }[reach];
   const tree = period === "tree" && of !== null ? `${of} and those below it` : "";
   return [tree, label === null ? "" : `the label ${label}`, scope].filter(Boolean).join(", ");

@@ -34,21 +34,15 @@ export function readSet(context: Context, reach: Reach): SetEntry[] {
 }
 
 /** Takes the place of what was said of the same period and label. */
-export async function writeSet(
-  context: Context,
-  reach: Reach,
-  change: (known: SetEntry | undefined) => SetEntry,
-  of: Pick<SetEntry, "label" | "period">,
-): Promise<void> {
+export async function writeSet(context: Context, reach: Reach, entry: SetEntry): Promise<void> {
   const { state } = context.trust;
   const name = nameOf(context, reach);
   // Two commands at once: neither takes back what the other has said.
   using lock = await takeLock(state.place("budgets.lock"), WAIT_MS);
   if (lock === undefined)
     throw new MidwatchError("LOCK_BUSY", "Another command is writing budgets.", { hint: "Try again." });
-  const known = readSet(context, reach);
-  const isSame = (one: SetEntry): boolean => one.label === of.label && one.period === of.period;
-  const set = [...known.filter((one) => !isSame(one)), change(known.find(isSame))];
+  const others = readSet(context, reach).filter((one) => one.label !== entry.label || one.period !== entry.period);
+  const set = [...others, entry];
   const place = reach === "workspace" ? { path: context.layout.root } : {};
   state.write("budgets", name, { v: 1, reach, ...place, set } satisfies BudgetRecord);
 }

@@ -7,7 +7,7 @@ import { placeId } from "../journal/event.ts";
 import { sha256Of } from "../trust/config-trust.ts";
 import { audit } from "../workspace/audit.ts";
 import type { Context } from "../workspace/context.ts";
-import { type BudgetState, reached, spentText } from "./budget-plan.ts";
+import { type BudgetState, budgetName, figure, reached } from "./budget-plan.ts";
 import { opensAt } from "./window.ts";
 
 /** told/<SHA-256 of what>.json */
@@ -62,8 +62,7 @@ export class Teller {
     const { period, label, reach, unit, most, on } = budget;
     const said = { from: window && iso(window.fromMs), until: window && iso(window.toMs) };
     const data = { period, label, reach, unit, of: most, spent, estimated, percent, on, ...said };
-    const content =
-      percent === 100 ? `${spentText(state)}${following(state)}` : `${percent} % are reached: ${spentText(state)}`;
+    const content = contentOf(state, percent);
     const severity = SEVERITIES[percent];
     const id = placeId("budget", name);
     audit(this.#context, [{ type: "budget.reached", id, content, data: { ...data, whose: of, severity } }]);
@@ -71,6 +70,13 @@ export class Teller {
     this.#context.trust.state.write("told", sha256Of(name), record);
     this.#known.add(name);
   }
+}
+
+/** In words that differ, not only in figures: alert routes take those for the same news. */
+function contentOf(state: BudgetState, percent: number): string {
+  const part = { 50: "half of ", 80: "four fifths of " }[percent];
+  if (part !== undefined) return `${part}${budgetName(state)} is spent (${figure(state)})`;
+  return `${budgetName(state)} is spent (${figure(state)})${following(state)}`;
 }
 
 function following({ budget, window }: BudgetState): string {

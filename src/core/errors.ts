@@ -28,6 +28,7 @@ export const ERRORS = {
   NOT_FOUND_WORKTREE: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_REMOTE: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_ALERT_ROUTE: { exit: 3, status: 404, retryable: false },
+  NOT_FOUND_BUDGET: { exit: 3, status: 404, retryable: false },
   NOT_FOUND_HOST: { exit: 3, status: 404, retryable: false },
   AMBIGUOUS_ID: { exit: 3, status: 409, retryable: false },
   REFUSED_LIMIT: { exit: 4, status: 429, retryable: true },

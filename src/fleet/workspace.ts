@@ -13,6 +13,7 @@ import { rosterFiles } from "../up/roster-files.ts";
 import { assertPerson, callingAgent } from "../workspace/caller.ts";
 import { type Caller, type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { Alerting } from "./alerting.ts";
+import { Budgets } from "./budgets.ts";
 import { Files } from "./files.ts";
 import { HoldsContext } from "./holds-context.ts";
 import { Http } from "./http.ts";
@@ -52,6 +53,7 @@ export type { HouseOptions, HouseRecord } from "../up/house.ts";
 export { readShipped } from "../up/ship-logs.ts";
 export type { Caller } from "../workspace/context.ts";
 export type { ServerFact } from "../workspace/http-files.ts";
+export type { BudgetName, BudgetRecord } from "./budgets.ts";
 export type { Followed } from "./logs.ts";
 export type { OpenOptions } from "./open.ts";
 export { type TrustedConfig, type TrustRecord, trustProject } from "./trusting.ts";
@@ -102,6 +104,8 @@ export class Workspace extends HoldsContext {
   readonly journal: SharedJournal = new SharedJournal(this.context);
   /** What they are doing, what it costs, and who needs a person. */
   readonly verdicts: Verdicts = new Verdicts(this.context);
+  /** How much may be spent, and what is. */
+  readonly budgets: Budgets = new Budgets(this.context);
   /** What `midwatch up` keeps going. */
   readonly up: Up = new Up(this.context);
   /** The journal of other machines, by git. */

@@ -20,6 +20,7 @@ import { snapshot } from "./journal/snapshot.ts";
 import { sync } from "./journal/sync.ts";
 import type { Operation } from "./operation.ts";
 import { archive, restore } from "./read/archive.ts";
+import { budget } from "./read/budget.ts";
 import { cost } from "./read/cost.ts";
 import { diff } from "./read/diff.ts";
 import { health } from "./read/health.ts";
@@ -56,6 +57,7 @@ const all: readonly Operation[] = [
   watch,
   summary,
   cost,
+  ...budget,
   wait,
   stop,
   restart,

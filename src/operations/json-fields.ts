@@ -9,6 +9,7 @@ import type { Needs } from "../watch/attention.ts";
 import {
   type Answer,
   ARCHIVED,
+  BUDGET,
   EVENT,
   type Fields,
   LIST,
@@ -78,6 +79,9 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     unpriced: "runs without a price",
     prices_as_of: "",
   } satisfies Fields<Answer<"verdicts", "cost">>,
+  budget: BUDGET,
+  "budget set": BUDGET,
+  "budget raise": BUDGET,
   stop: {
     agent: "its id",
     run: "number of the run",

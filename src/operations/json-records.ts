@@ -2,7 +2,7 @@
 
 import type { TaskFact } from "../core/intent.ts";
 import type { ListRecord, Message, ShowRecord } from "../core/types.ts";
-import type { AgentSummary, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet/workspace.ts";
+import type { AgentSummary, BudgetRecord, JournalEvent, LogRecord, RunRecord, Workspace } from "../fleet/workspace.ts";
 
 /** Names of the fields, of every member of a union, without those that any record may have besides. */
 type Keys<T> = T extends unknown
@@ -176,6 +176,26 @@ export const TASK: Fields<TaskFact> = {
   files: "",
   max_agents: "",
   on_verdict: "",
+};
+
+export const BUDGET: Fields<BudgetRecord> = {
+  period: "`run`, `tree`, `day`, `week`",
+  label: "only runs that have it count; null: all of them",
+  reach: "`workspace`, `user` (all workspaces), `fleet`",
+  unit: "`usd`, `tokens`",
+  of: "the budget",
+  spent: "of it",
+  estimated: "a part of that was worked out from a list of prices",
+  unpriced: "runs without a known price, which are not in it",
+  percent: "",
+  on: "when it is passed: `tell`, `stop`, `hold`",
+  since: "the window; null for a run or a tree",
+  until: "",
+  zone: "whose midnight counts",
+  whose: "the run or the top of the tree that has spent most, of those that live",
+  held: "agents that wait for it",
+  from: "`set` by a command, in the trusted `file`, in an `untrusted` one that is stricter",
+  raise: "the command that raises it",
 };
 
 export const ARCHIVED: Fields<Answer<"files", "archive">> = {

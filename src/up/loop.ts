@@ -28,6 +28,7 @@ import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
+import { BudgetRounds } from "./budget-rounds.ts";
 
 /** An agent that says it is done gets this long without a sign of life before it is ended. */
 const LINGER_MS = 30_000;
@@ -58,6 +59,7 @@ export class Loop {
   /** Runs of an older release that are to be sealed; looked for once. */
   #unsealed: RunName[] | undefined;
   readonly #retention: Retention;
+  readonly #budgets: BudgetRounds;
   #looked = "";
   #still = 0;
   /** What the last round found, for others that need it in the same round. */
@@ -69,6 +71,7 @@ export class Loop {
     this.#streams = options.streams ?? new Streams(context);
     this.#apart = new Apart(context);
     this.#retention = new Retention(context);
+    this.#budgets = new BudgetRounds(context, this.#streams, this.#apart);
   }
 
   async round(): Promise<Round> {
@@ -85,6 +88,7 @@ export class Loop {
         stopped.push(one.agent);
       });
     }
+    stopped.push(...(await this.#budgets.round(observed)));
     await closeIdle(this.#context, observed, this.#streams, this.#apart);
     this.#streams.keep(observed);
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };

@@ -40,7 +40,7 @@ ${rows.join("\n")}
 A size is \`500M\`, \`2GiB\`, \`64k\` (powers of 1,024) or a number of bytes. A duration is \`250ms\`, \`5s\`, \`10m\`, \`24h\`, \`14d\` or a
 number of milliseconds. It must hold that \`disk_floor\` < \`disk_refuse\` < \`disk_warn\`. An empty variable counts as not set.
 
-Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md) and \`alerts\` (alerts.md). Names that begin with
+Five names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`rules\` (watch.md), \`alerts\` (alerts.md) and \`budget\` (budget.md). Names that begin with
 \`llm_\` may be written as one too: \`{"llm": {"provider": "anthropic", "every": "10m"}}\`.
 
 ## What needs trust
@@ -48,7 +48,7 @@ Four names hold objects: \`drivers\` (drivers.md), \`headings\` (journal.md), \`
 The file comes with the project, so whoever may edit the project may edit it. \`drivers\`, \`alerts\` and ${names("trust")} count only
 in a file that you trusted as it is: \`midwatch trust\` shows what would take effect and records path and SHA-256 in
 \`$XDG_STATE_HOME/midwatch\`, outside of every project. ${names("less", "limit")} count without trust as long as they allow agents no
-more than the default. What does not count is named in one line of each command. Scripts and CI can set \`MIDWATCH_TRUST=SHA256[,SHA256]\` (of the
+more than the default. A \`budget\` that nobody trusted counts where it is stricter than what you said. What does not count is named in one line of each command. Scripts and CI can set \`MIDWATCH_TRUST=SHA256[,SHA256]\` (of the
 file, and of each driver module that it names); inside a run that has no effect.
 
 ## Variables of a run
