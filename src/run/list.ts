@@ -12,6 +12,7 @@ import { trackedFiles } from "../facts/tracked.ts";
 import { isPinned } from "../files/pin.ts";
 import type { Registry, RunRow } from "../registry/registry.ts";
 import { Maskers } from "../stream/maskers.ts";
+import { burnRates } from "../workspace/burn-rates.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { isOurs } from "../workspace/trust.ts";
 import { worktreeState } from "../worktree/worktree.ts";
@@ -43,6 +44,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
   for (const { agent, facts, row, left } of found)
     if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
       listed.push({ agent: agentRow(facts.intent), run: row });
+  const rates = burnRates(context, listed);
   const maskers = new Maskers(context);
   return listed
     .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
@@ -51,7 +53,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
       const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
       // The watch's word is in the registry alone; facts do not hold it.
       const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
-      return maskers.listed(listRecord({ ...entry, run }, summaries.get(run.agent)));
+      return maskers.listed(listRecord({ ...entry, run }, summaries.get(run.agent), rates.get(run.agent)));
     });
 }
 
@@ -78,7 +80,9 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const result = facts.cleanup?.result;
   const deferred = result?.deferred ?? null;
   return {
-    ...maskers.listed(listRecord({ agent: listed.agent, run }, summary)),
+    ...maskers.listed(
+      listRecord({ agent: listed.agent, run }, summary, burnRates(context, [{ ...listed, run }]).get(agent)),
+    ),
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],
