@@ -11,7 +11,7 @@ export function agentRow(id: string): AgentRow {
 }
 
 export function runRow(id: string, more: Partial<RunRow> = {}): RunRow {
-  const none = { outcome: null, verdict: null, alive: null, hold: null, tokens: null, cost_usd: null };
+  const none = { outcome: null, verdict: null, alive: null, hold: null, tokens: null, spent: null, cost_usd: null };
   const unset = {
     reason: null,
     session: null,

@@ -88,7 +88,7 @@ function below(context: Context, agent: AgentId): AgentId[] {
 }
 
 /** An agent with those above it, as the registry has them. `labels` are its own, where somebody knows better. */
-export function spenderOf(context: Context, agent: AgentId, run: number, labels?: readonly string[]): Spender {
+export function spenderFor(context: Context, agent: AgentId, run: number, labels?: readonly string[]): Spender {
   const line = lineOf(context, agent);
   const [own = { agent, labels: [] }, ...more] = line;
   return { agent, run, line: [{ ...own, labels: labels ?? own.labels }, ...more] };

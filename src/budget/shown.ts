@@ -5,7 +5,7 @@ import type { AgentId } from "../core/ids.ts";
 import type { ListRecord, Wake } from "../core/types.ts";
 import type { Context } from "../workspace/context.ts";
 import { type BudgetState, heldBy, raiseCommand, type Spender, spentText, toldOf } from "./budget-plan.ts";
-import { budgetStates, budgetsInForce, spenderOf, wakeOf } from "./budgets.ts";
+import { budgetStates, budgetsInForce, spenderFor, wakeOf } from "./budgets.ts";
 
 /** Adds it to their records. `open` are the runs that are not over. */
 export function withBudgets(
@@ -40,7 +40,7 @@ function look(context: Context, open: readonly { agent: AgentId; run: number }[]
   const nothing = { spenders: new Map(), states: [] };
   try {
     if (open.length === 0 || budgetsInForce(context).length === 0) return nothing;
-    const spenders = open.map(({ agent, run }) => spenderOf(context, agent, run));
+    const spenders = open.map(({ agent, run }) => spenderFor(context, agent, run));
     const states = budgetStates(context, spenders, nowMs);
     return { spenders: new Map(spenders.map((one) => [one.agent, one])), states };
   } catch (error) {

@@ -20,6 +20,8 @@ const run = (more: Partial<Known> = {}): Known => ({
   exit: { code: null, signal: null },
   tokens: null,
   cost_usd: null,
+  cost_estimated: false,
+  usd_per_hour: null,
   session: "s-1",
   unsettled: null,
   watched: null,

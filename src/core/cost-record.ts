@@ -9,7 +9,8 @@ export interface CostRecord {
   /** Runs that used anything. */
   runs: number;
   tokens: Tokens;
-  cost_usd: number;
+  /** As far as it is known; null when nothing of it is. */
+  cost_usd: number | null;
   /** The part of it that was worked out from prices. */
   estimated_usd: number;
   /** Runs with tokens whose cost nobody knows. */
@@ -26,4 +27,6 @@ export interface CostBucket {
   /** Less than nothing where the exact figure at a run's end was lower than what was estimated before. */
   cost_usd: number;
   estimated_usd: number;
+  /** Tokens whose price nobody knows. */
+  unpriced_tokens: number;
 }

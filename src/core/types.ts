@@ -205,7 +205,12 @@ export interface ListRecord {
   ended_at: string | null;
   exit: ExitStatus;
   tokens: Tokens | null;
+  /** Null when it is not known: a model without a price is none that costs nothing. */
   cost_usd: number | null;
+  /** A part of it was worked out from tokens and prices. */
+  cost_estimated: boolean;
+  /** What it spends in an hour, by its last ten minutes; null when it does not live, or nobody has told. */
+  usd_per_hour: number | null;
 }
 
 /** An agent that another started, with those below it. */

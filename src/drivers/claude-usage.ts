@@ -5,7 +5,7 @@
  * from where it left off; which way this one counts is told by comparing with the messages that were seen.
  */
 import type { Tokens } from "../core/types.ts";
-import type { SessionUse } from "./driver.ts";
+import type { ModelCost, SessionUse } from "./driver.ts";
 import { countOf, type Fields, fieldsOf, isFields, numberOf, textOf } from "./fields.ts";
 import { addTokens, NO_TOKENS, sizeOf, subtractTokens } from "./stream.ts";
 
@@ -16,6 +16,8 @@ export interface UsageMeter {
   costUsd(): number | null;
   /** The model that did all of the work, when it was one. */
   model(): string | null;
+  /** What the cost of this run was made up of, when it was of several models and of this run alone. */
+  models(): readonly ModelCost[];
   /** The totals as the CLI last told them. */
   session(): SessionUse | null;
 }
@@ -36,6 +38,7 @@ export function claudeUsage(before: SessionUse | null): UsageMeter {
   let session: SessionUse | null = null;
   let inherited: boolean | null = null;
   let model: string | null = null;
+  let costed: readonly ModelCost[] = [];
 
   const total = (): Tokens => addTokens(addTokens(cleared.tokens, told.tokens), estimate);
 
@@ -83,6 +86,7 @@ export function claudeUsage(before: SessionUse | null): UsageMeter {
         told = NOTHING;
       }
       told = { tokens: now.tokens, cost_usd: now.cost_usd ?? told.cost_usd };
+      costed = now === session && cleared === NOTHING ? models.map(modelCost) : [];
       model = models.length === 1 ? (models[0]?.[0] ?? null) : null;
       seen = addTokens(seen, estimate);
       estimate = NO_TOKENS;
@@ -91,6 +95,7 @@ export function claudeUsage(before: SessionUse | null): UsageMeter {
     },
     costUsd: () => sum(cleared.cost_usd, told.cost_usd),
     model: () => model,
+    models: () => (costed.length > 1 ? costed : []),
     session: () => session,
   };
 }
@@ -112,6 +117,11 @@ function usageTokens(usage: Fields): Tokens {
     cache_read: countOf(usage["cache_read_input_tokens"]),
     cache_write: countOf(usage["cache_creation_input_tokens"]),
   };
+}
+
+function modelCost([model, use]: [string, unknown]): ModelCost {
+  const fields = fieldsOf(use);
+  return { model, tokens: modelTokens(fields), cost_usd: numberOf(fields["costUSD"]) ?? 0 };
 }
 
 function modelTokens(usage: Fields): Tokens {

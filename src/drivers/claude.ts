@@ -254,7 +254,8 @@ function finish(line: Fields, result: StreamResult, meter: UsageMeter, atMs: num
   const text = textOf(line["result"]);
   const tokens = meter.result(line);
   result.session_use = meter.session() ?? result.session_use;
-  const activities: Activity[] = [{ kind: "usage", tokens, cost_usd: meter.costUsd(), model: meter.model() }];
+  const models = meter.models();
+  const activities: Activity[] = [{ kind: "usage", tokens, cost_usd: meter.costUsd(), model: meter.model(), models }];
   const said =
     text ??
     (listOf(line["errors"])

@@ -76,8 +76,15 @@ export type Activity =
   | { kind: "tool_result"; id: string | null; ok: boolean; text: string }
   | { kind: "permission"; tool: string; denied: boolean; input?: unknown }
   | { kind: "trouble"; trouble: Trouble; text: string; status: number | null; resets_at: string | null; fatal: boolean }
-  /** `prompt`: what is new in it is of one request, which sent so many tokens. */
-  | { kind: "usage"; tokens: Tokens; cost_usd: number | null; model: string | null; prompt?: number }
+  /** `prompt`: what is new in it is of one request, which sent so many tokens. `models`: how the cost was made up, when the CLI tells. */
+  | {
+      kind: "usage";
+      tokens: Tokens;
+      cost_usd: number | null;
+      model: string | null;
+      prompt?: number;
+      models?: readonly ModelCost[];
+    }
   /** `limit`: the CLI itself ended over it. */
   | { kind: "finished"; ok: boolean; why: string | null; text: string | null; limit?: LimitName }
   | { kind: "note"; name: string }
@@ -91,6 +98,13 @@ export type Trouble = "api_error" | "rate_limit" | "quota" | "overloaded" | "aut
 export interface SessionUse {
   tokens: Tokens;
   cost_usd: number | null;
+}
+
+/** As the CLI itself told it. */
+export interface ModelCost {
+  model: string;
+  tokens: Tokens;
+  cost_usd: number;
 }
 
 export interface Uncosted {
@@ -114,6 +128,8 @@ export interface StreamResult {
   session_use: SessionUse | null;
   /** As the CLI itself told it. */
   cost_usd: number | null;
+  /** What that cost was made up of, when it was of several models. */
+  costed: readonly ModelCost[];
   /** Used since it last told a cost, by model: what that costs is only in a list of prices. */
   uncosted: readonly Uncosted[];
   /** Turns of the model as far as the stream shows them; Codex shows one for a whole run. */

@@ -10,7 +10,7 @@ import { countOf, type Fields, fieldsOf, isFields, numberOf, textOf } from "./fi
 import { judgeStream } from "./judge.ts";
 import { pathsOf } from "./paths.ts";
 import { checkNames, refuseInteractive } from "./refuse.ts";
-import { addTokens, NO_TOKENS, note, streamReader } from "./stream.ts";
+import { addTokens, NO_TOKENS, note, sizeOf, streamReader } from "./stream.ts";
 import { trouble } from "./trouble.ts";
 
 /**
@@ -52,6 +52,16 @@ export function opencodeReader(): StreamReader {
   let tokens = NO_TOKENS;
   let cost: number | null = null;
   let answer: string | null = null;
+  const usageOf = (part: Fields): Activity => {
+    const step = stepTokens(fieldsOf(part["tokens"]));
+    tokens = addTokens(tokens, step);
+    const told = numberOf(part["cost"]);
+    // Of a model that is in no list of its own it says 0: it does not know.
+    if (told === null || (told === 0 && sizeOf(step) > 0))
+      return { kind: "usage", tokens, cost_usd: null, model: null, prompt: sizeOf(step) - step.output };
+    cost = (cost ?? 0) + told;
+    return { kind: "usage", tokens, cost_usd: cost, model: null };
+  };
   return streamReader((line, result, atMs) => {
     const part = fieldsOf(line["part"]);
     const session = textOf(line["sessionID"]);
@@ -70,9 +80,7 @@ export function opencodeReader(): StreamReader {
       case "tool_use":
         return [...started, ...toolUse(part)];
       case "step_finish":
-        tokens = addTokens(tokens, stepTokens(fieldsOf(part["tokens"])));
-        cost = numberOf(part["cost"]) === null ? cost : (cost ?? 0) + countOf(part["cost"]);
-        return [...started, { kind: "usage", tokens, cost_usd: cost, model: null }, ...stepEnd(part["reason"], answer)];
+        return [...started, usageOf(part), ...stepEnd(part["reason"], answer)];
       case "error":
         return [...started, ...failure(fieldsOf(line["error"]), numberOf(line["timestamp"]) ?? atMs)];
       default:

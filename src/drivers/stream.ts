@@ -34,6 +34,7 @@ export function emptyResult(): StreamResult {
     tokens: null,
     session_use: null,
     cost_usd: null,
+    costed: [],
     uncosted: [],
     turns: 0,
     tools: 0,
@@ -74,6 +75,7 @@ function fold(result: StreamResult, activity: Activity): void {
       result.model ??= activity.model;
       result.uncosted = activity.cost_usd === null ? withMore(result, activity) : [];
       result.tokens = activity.tokens;
+      if (activity.cost_usd !== null) result.costed = activity.models ?? [];
       result.cost_usd = activity.cost_usd ?? result.cost_usd;
       break;
     case "finished":

@@ -7,9 +7,10 @@ import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
-import type { DeferredCall, ListRecord, Member, RunSummary, Wake } from "../core/types.ts";
+import type { DeferredCall, ListRecord, Member, RunSummary, SpentPart, Wake } from "../core/types.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
+import { sumOf } from "../spend/spent.ts";
 import { callText } from "./call-text.ts";
 import type { Facts } from "./facts.ts";
 import { logPath, openAt } from "./log-path.ts";
@@ -69,6 +70,7 @@ export function runRow(
     exit_signal: exit?.signal ?? null,
     tokens: result?.tokens ?? null,
     cost_usd: result?.cost_usd ?? null,
+    spent: result?.spent ? costOf(result.spent) : null,
     reason: reasonOf(facts, phase),
     session: result?.session ?? intent?.session ?? null,
     queued: phase === "intended" && intent?.queued ? 1 : 0,
@@ -108,9 +110,13 @@ function archiveFrom({ cleanup, exit, done }: Facts): string | null {
   return exit?.ended_at ?? done.ended_at;
 }
 
-/** `summary` is the watch's, of a run that lives. */
-export function listRecord({ agent, run }: Listed, summary: AgentSummary | null = null): ListRecord {
-  const record = bareRecord({ agent, run });
+/** `summary` is the watch's, of a run that lives, `usdPerHour` the ledger's. */
+export function listRecord(
+  { agent, run }: Listed,
+  summary: AgentSummary | null = null,
+  usdPerHour: number | null = null,
+): ListRecord {
+  const record = { ...bareRecord({ agent, run }), ...usedOf(run, summary), usd_per_hour: usdPerHour };
   const { session, unsettled } = run;
   const known = { ...record, session, unsettled, watched: summary && watchedOf(summary) };
   return { ...record, attention: attentionOf(known, Date.now()) };
@@ -121,7 +127,20 @@ function watchedOf({ on_track_status: verdict, cause, resets_at, evidence, asks 
   return { verdict, cause, resets_at, rule: first?.rule ?? null, value: first?.value ?? 0, asks };
 }
 
-function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention"> {
+type Used = Pick<ListRecord, "tokens" | "cost_usd" | "cost_estimated">;
+
+function usedOf({ tokens, cost_usd, spent }: RunRow, summary: AgentSummary | null): Used {
+  if (spent !== null) return { tokens, cost_usd: spent.usd, cost_estimated: spent.usd !== null && spent.estimated };
+  if (tokens !== null || cost_usd !== null || summary === null) return { tokens, cost_usd, cost_estimated: false };
+  return { tokens: summary.tokens, cost_usd: summary.cost_usd, cost_estimated: summary.cost_estimated };
+}
+
+function costOf(parts: readonly SpentPart[]): RunRow["spent"] {
+  const { usd, estimated } = sumOf(parts);
+  return { usd, estimated };
+}
+
+function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention" | keyof Used | "usd_per_hour"> {
   return {
     agent: agent.id,
     task: agent.task,
@@ -144,8 +163,6 @@ function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention"> {
     started_at: run.started_at,
     ended_at: run.ended_at,
     exit: { code: run.exit_code, signal: run.exit_signal },
-    tokens: run.tokens,
-    cost_usd: run.cost_usd,
   };
 }
 

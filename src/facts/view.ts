@@ -28,7 +28,7 @@ export function writeView(context: Context, task: TaskId): void {
   }));
   const agents = listed.map((entry) => {
     // Verdicts change without a change of this file: it must not say who needs a person.
-    const { agent: id, phase, attention: _, ...told } = listRecord(entry);
+    const { agent: id, phase, attention: _, usd_per_hour: _rate, ...told } = listRecord(entry);
     const rest = maskValue(told) as typeof told;
     const name = { task, agent: id, run: entry.run.run };
     const files = trackedFiles(context.layout, name).map(({ kind, ...file }) => [TRACKED[kind], file] as const);

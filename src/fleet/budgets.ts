@@ -1,6 +1,6 @@
 /** How much may be spent: what a person says of it, how far each budget is spent, and whom it holds back. */
 import { type BudgetState, heldBy, raiseCommand, type Spender, stateOf } from "../budget/budget-plan.ts";
-import { budgetStates, budgetsInForce, spenderOf, zoneOf } from "../budget/budgets.ts";
+import { budgetStates, budgetsInForce, spenderFor, zoneOf } from "../budget/budgets.ts";
 import { writeSet } from "../budget/store.ts";
 import { type Amount, amountText, type Budget, type OnPassed, type Period, type Reach } from "../core/budget.ts";
 import { MidwatchError } from "../core/errors.ts";
@@ -61,7 +61,7 @@ export class Budgets extends HoldsContext {
     const inForce = budgetsInForce(context);
     if (inForce.length === 0) return [];
     const open = (await list(context, {})).filter((one) => !isOver(one));
-    const spenders = new Map(open.map(({ agent, run }) => [agent, spenderOf(context, agent, run)]));
+    const spenders = new Map(open.map(({ agent, run }) => [agent, spenderFor(context, agent, run)]));
     const states = budgetStates(context, [...spenders.values()]);
     const queued = open.filter((one) => one.queued).flatMap(({ agent }) => spenders.get(agent) ?? []);
     return inForce.map((budget) => recordOf(budget, states, queued));

@@ -1,12 +1,14 @@
 /** From a place on the disk to what every function over a workspace needs. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { budgetsFrom } from "../core/budget.ts";
-import { type ConfigInput, loadConfig } from "../core/config/config.ts";
+import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
+import { quote } from "../core/ids.ts";
 import { setOnlyRead } from "../disk/guard/only-read.ts";
 import { assertOwner } from "../disk/guard/owner.ts";
 import { StateFolder } from "../disk/guard/state-folder.ts";
 import { type Layout, layout } from "../disk/layout.ts";
+import { readText } from "../disk/replace.ts";
 import { findOrMakeWorkspace, findWorkspace, makeWorkspace } from "../disk/workspace.ts";
 import { rebuildFrom } from "../facts/folders.ts";
 import { keepersOf } from "../facts/keepers-of.ts";
@@ -15,7 +17,7 @@ import { fenced } from "../journal/term.ts";
 import { thresholdsFrom } from "../judge/thresholds.ts";
 import { keepersAbove } from "../process/identity.ts";
 import { Ledger } from "../spend/ledger.ts";
-import { LISTED } from "../spend/prices.ts";
+import { LISTED, type Prices, parsePrices } from "../spend/prices.ts";
 import { AllOrigins } from "../sync/all-origins.ts";
 import { readConfig } from "../trust/config-trust.ts";
 import { ownership, recordIfFresh } from "../trust/workspace-trust.ts";
@@ -64,7 +66,7 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
       () => trust.state.place("spend.db"),
       (aside) => tellSetAside(context, aside),
     ),
-    prices: LISTED,
+    prices: pricesOf(paths, config),
     drivers: trusted ? drivers : undefined,
     headings,
     alerts: trusted ? alerts : undefined,
@@ -75,6 +77,17 @@ export function open(options: OpenOptions): { context: Context; usedFallback: bo
     onStep: options.onStep,
   };
   return { context, usedFallback };
+}
+
+/** The list that comes with midwatch, and before it the user's own. */
+export function pricesOf({ root }: Layout, { prices_file: file }: Config): Prices {
+  if (file === "") return LISTED;
+  const path = resolve(root, "..", file);
+  const text = readText(path);
+  if (text !== undefined) return LISTED.with(parsePrices(path, text));
+  throw new MidwatchError("BAD_CONFIG", `prices_file: ${quote(path)} cannot be read.`, {
+    hint: "Paths in midwatch.config.json begin at its folder.",
+  });
 }
 
 function tellSetAside(context: Context, aside: string): void {

@@ -16,7 +16,8 @@ import { HeldFiles } from "../watch/held-files.ts";
 import { latestSummaries, type Positions, positions, readFile } from "../watch/summaries.ts";
 import { Watch } from "../watch/watch.ts";
 import { watchRounds } from "../watch/watch-rounds.ts";
-import { withReader } from "../workspace/context.ts";
+import { assertPerson } from "../workspace/caller.ts";
+import { type Context, withReader } from "../workspace/context.ts";
 import { HoldsContext } from "./holds-context.ts";
 
 export class Verdicts extends HoldsContext {
@@ -69,12 +70,18 @@ export class Verdicts extends HoldsContext {
 
   /** Tokens and money spent since then, also by runs that were killed or lost; from the ledger, no log is read. */
   cost(options: CostQuery = {}): CostRecord[] {
-    return costOf(this.context, options);
+    return costOf(this.#mayLook(options), options);
   }
 
   /** The same over time, oldest first; of the last day where nothing else is said. */
   costSeries(options: CostQuery = {}): CostBucket[] {
-    return costSeries(this.context, options);
+    return costSeries(this.#mayLook(options), options);
+  }
+
+  /** What other projects cost is not an agent's business. */
+  #mayLook({ everywhere = false }: CostQuery): Context {
+    if (everywhere) assertPerson(this.context, "see what agents of other projects cost");
+    return this.context;
   }
 
   /** Who needs a person now; looks at the logs of all that live. `onLeft` as in a list. */

@@ -19,7 +19,7 @@ import { HoldsContext } from "./holds-context.ts";
 import { Http } from "./http.ts";
 import { Logs } from "./logs.ts";
 import { Mail } from "./mail.ts";
-import { type OpenOptions, open } from "./open.ts";
+import { type OpenOptions, open, pricesOf } from "./open.ts";
 import { Remote } from "./remote.ts";
 import { Runs } from "./runs.ts";
 import { SharedJournal } from "./shared-journal.ts";
@@ -63,7 +63,11 @@ export function openWorkspace(options: OpenOptions = {}): Workspace {
   const { config, persons } = context;
   // Who asks is found out only where it matters: most commands come without any setting.
   const bounded = !isDeepStrictEqual(config, persons) && callingAgent(context) !== undefined;
-  return new Workspace(bounded ? { ...context, config: stricter(persons, config) } : context, usedFallback);
+  return new Workspace(bounded ? boundedBy(context, stricter(persons, config)) : context, usedFallback);
+}
+
+function boundedBy(context: Context, config: Config): Context {
+  return { ...context, config, prices: pricesOf(context.layout, config) };
 }
 
 export interface FleetCall {

@@ -3,6 +3,7 @@
  * dropped does not pass without its sentence here. Only the generator of the page reads this.
  */
 
+import type { CostBucket, CostRecord } from "../core/cost-record.ts";
 import type { Report } from "../core/types.ts";
 import type { HostRecord } from "../fleet/workspace.ts";
 import type { Needs } from "../watch/attention.ts";
@@ -71,14 +72,18 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
   watch: SUMMARY,
   summary: SUMMARY,
   cost: {
-    of: "a task, model or agent; the last line is the sum",
-    runs: "",
+    of: "a task, model, agent, project (its folder) or day; the last line is the sum",
+    runs: "that used anything",
     tokens: "`{input, output, cache_read, cache_write}`",
-    cost_usd: "",
+    cost_usd: "as far as it is known; null when nothing of it is",
     estimated_usd: "the part that was worked out from a list of prices",
     unpriced: "runs without a price",
     prices_as_of: "",
-  } satisfies Fields<Answer<"verdicts", "cost">>,
+    since:
+      "with --chart, where a line is a stretch of time: its beginning (then without `runs`, `unpriced`, `prices_as_of`)",
+    until: "its end",
+    unpriced_tokens: "tokens in it whose price nobody knows",
+  } satisfies Fields<CostRecord & CostBucket>,
   budget: BUDGET,
   "budget set": BUDGET,
   "budget raise": BUDGET,

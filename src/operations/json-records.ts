@@ -56,7 +56,9 @@ export const LIST: Fields<ListRecord> = {
   ended_at: "",
   exit: "`{code, signal}`; both null: not known",
   tokens: "`{input, output, cache_read, cache_write}` as the CLI counts",
-  cost_usd: "as the CLI counts",
+  cost_usd: "in US dollars; null: not known",
+  cost_estimated: "whether a part of it was worked out from tokens and a list of prices",
+  usd_per_hour: "what it spends in an hour, by its last ten minutes; null when it does not live or nobody has told",
 };
 
 export const SHOW: Fields<ShowRecord> = {

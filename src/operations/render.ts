@@ -45,24 +45,48 @@ export function state(record: Parameters<typeof stateOf>[0], options: RenderOpti
 export function listTable(records: readonly (ListRecord | FleetRecord)[], options: RenderOptions): string {
   if (records.length === 0)
     return "No agents to list. Start one: midwatch run -- COMMAND; older ones: midwatch ls --all";
+  const spending = records.some(({ usd_per_hour = null }) => usd_per_hour !== null);
   const rows = records.map((record) => [
     "host" in record ? `${record.host}/${record.agent}${record.signed === false ? " (unsigned)" : ""}` : record.agent,
     state(record, options),
     record.attention ? paint(KIND_WORDS[record.attention.kind], "red", options) : "-",
     record.verdict ?? "-",
+    ...(spending ? [spendingOf(record)] : []),
     formatSize(record.bytes),
     age(record.last_output_at),
     age(record.started_at),
     record.role ?? "",
   ]);
-  return table([["AGENT", "STATE", "NEEDS YOU", "VERDICT", "OUTPUT", "LAST", "STARTED", "ROLE"], ...rows], options);
+  return table(
+    [
+      ["AGENT", "STATE", "NEEDS YOU", "VERDICT", ...(spending ? ["USD/H"] : []), "OUTPUT", "LAST", "STARTED", "ROLE"],
+      ...rows,
+    ],
+    options,
+  );
 }
 
-export function used({ tokens, cost_usd }: Pick<ListRecord, "tokens" | "cost_usd">, estimated = false): string {
+/** Hosts of a fleet may be older than the field. */
+function spendingOf({
+  usd_per_hour = null,
+  cost_estimated = false,
+}: {
+  usd_per_hour?: number | null;
+  cost_estimated?: boolean;
+}): string {
+  return usd_per_hour === null ? "-" : `${cost_estimated ? "~" : ""}${usd_per_hour.toFixed(2)}`;
+}
+
+export function used({ tokens, ...cost }: Pick<ListRecord, "tokens" | "cost_usd" | "cost_estimated">): string {
   const cached = (tokens?.cache_read ?? 0) + (tokens?.cache_write ?? 0);
   const counts = tokens === null ? "" : `${tokens.input} in, ${tokens.output} out, ${cached} cached tokens`;
-  const cost = cost_usd === null ? "" : `${estimated ? "about " : ""}${cost_usd.toFixed(4)} USD`;
-  return [counts, cost].filter(Boolean).join(", ");
+  const known = tokens !== null || cost.cost_usd !== null;
+  return [counts, known ? costWords(cost) : ""].filter(Boolean).join(", ");
+}
+
+/** `~` marks what was worked out from a list of prices. */
+export function costWords({ cost_usd, cost_estimated }: Pick<ListRecord, "cost_usd" | "cost_estimated">): string {
+  return cost_usd === null ? "cost unknown" : `${cost_estimated ? "~" : ""}${cost_usd.toFixed(4)} USD`;
 }
 
 /** The receipt of a stop. */

@@ -35,7 +35,7 @@ export function summaryText(one: AgentSummary, options: RenderOptions): string {
     ["task", one.assigned_task],
     ["tools", one.recent_tools.join(", ") || "-"],
     ["idle", one.idle_duration_seconds === null ? "-" : `${one.idle_duration_seconds}s`],
-    ["used", [used(one, one.cost_estimated), one.model].filter(Boolean).join(", ") || "-"],
+    ["used", [used(one), one.model].filter(Boolean).join(", ") || "-"],
     ["advice", one.recommended_action],
     ...opinionOf(one),
   ];

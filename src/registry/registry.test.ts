@@ -42,6 +42,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     exit_signal: null,
     tokens: null,
     cost_usd: null,
+    spent: null,
     reason: null,
     session: null,
     queued: 0,

@@ -51,7 +51,10 @@ export interface RunRow {
   exit_code: number | null;
   exit_signal: string | null;
   tokens: Tokens | null;
+  /** As its CLI told it. */
   cost_usd: number | null;
+  /** What it cost in all, by the list of prices where its CLI did not tell; missing before 0.2. */
+  spent: RunCost | null;
   reason: string | null;
   session: string | null;
   /** 1 while it waits for its turn. */
@@ -64,6 +67,12 @@ export interface RunRow {
   model: string | null;
   /** What it left to a person when it ended. */
   unsettled: Unsettled | null;
+}
+
+export interface RunCost {
+  /** Null when of some of it no price is known. */
+  usd: number | null;
+  estimated: boolean;
 }
 
 export interface FileRow extends TrackedFile {
@@ -168,6 +177,7 @@ const RUN = [
   "exit_signal",
   "tokens",
   "cost_usd",
+  "spent",
   "reason",
   "session",
   "queued",
@@ -199,7 +209,7 @@ const CURSOR = [
   "updated_at",
 ] as const satisfies readonly (keyof CursorRow)[];
 const SUMMARY = ["agent", "run", "id", "told", "final", "data"] as const satisfies readonly (keyof SummaryRow)[];
-const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file", "unsettled"]);
+const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file", "unsettled", "spent"]);
 
 export const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   tasks: TASK,

@@ -118,6 +118,7 @@ const MIGRATIONS: readonly string[] = [
   `,
   "CREATE INDEX summaries_at ON summaries (data ->> 'timestamp')",
   "ALTER TABLE runs ADD COLUMN unsettled TEXT",
+  "ALTER TABLE runs ADD COLUMN spent TEXT",
 ];
 
 export const REGISTRY: Schema = {

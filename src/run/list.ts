@@ -14,6 +14,7 @@ import { trackedFiles } from "../facts/tracked.ts";
 import { isPinned } from "../files/pin.ts";
 import type { Registry, RunRow } from "../registry/registry.ts";
 import { Maskers } from "../stream/maskers.ts";
+import { burnRates } from "../workspace/burn-rates.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { isOurs } from "../workspace/trust.ts";
 import { worktreeState } from "../worktree/worktree.ts";
@@ -45,6 +46,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
   for (const { agent, facts, row, left } of found)
     if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
       listed.push({ agent: agentRow(facts.intent), run: row });
+  const rates = burnRates(context, listed);
   const maskers = new Maskers(context);
   const rows = listed.map(({ run }) => observed.get(`${run.agent}.${run.run}`)?.row ?? run);
   const budgets = withBudgets(
@@ -58,7 +60,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
       const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
       // The watch's word is in the registry alone; facts do not hold it.
       const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
-      return maskers.listed(budgets(listRecord({ ...entry, run }, summaries.get(run.agent))));
+      return maskers.listed(budgets(listRecord({ ...entry, run }, summaries.get(run.agent), rates.get(run.agent))));
     });
 }
 
@@ -81,13 +83,13 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     const then = readFacts(layout.run(task, agent, row.run));
     return known(then) ? runRow(layout, task, agent, row.run, then, false) : row;
   };
+  const budgets = withBudgets(context, isOver(run) ? [] : [run]);
+  const rate = burnRates(context, [{ ...listed, run }]).get(agent);
   const maskers = new Maskers(context);
   const result = facts.cleanup?.result;
   const deferred = result?.deferred ?? null;
   return {
-    ...maskers.listed(
-      withBudgets(context, isOver(run) ? [] : [run])(listRecord({ agent: listed.agent, run }, summary)),
-    ),
+    ...maskers.listed(budgets(listRecord({ agent: listed.agent, run }, summary, rate))),
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],

@@ -4,7 +4,7 @@
  */
 
 import { heldBy } from "../budget/budget-plan.ts";
-import { budgetStates, spenderOf } from "../budget/budgets.ts";
+import { budgetStates, spenderFor } from "../budget/budgets.ts";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
@@ -42,7 +42,7 @@ export async function startWaiting(context: Context, observed: readonly Observed
 
 /** One look at the budgets for all of them. What a run counts to its intent says, as it was recorded when it was queued. */
 function heldBacks(context: Context, waiting: readonly Observed[]): (agent: AgentId) => boolean {
-  const spenders = waiting.map(({ agent, run, facts }) => spenderOf(context, agent, run, facts.intent?.labels));
+  const spenders = waiting.map(({ agent, run, facts }) => spenderFor(context, agent, run, facts.intent?.labels));
   const states = budgetStates(context, spenders);
   const held = new Set(spenders.filter((one) => heldBy(states, one) !== undefined).map(({ agent }) => agent));
   return (agent) => held.has(agent);

@@ -3,7 +3,7 @@
  * `resume` the CLI goes on with its own session.
  */
 import { existsSync } from "node:fs";
-import { heldBack, spenderOf } from "../budget/budgets.ts";
+import { heldBack, spenderFor } from "../budget/budgets.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newNonce } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
@@ -61,7 +61,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     if (hasFact(layout.run(former.task, agent, run), "intent")) throw restarted(agent);
   const resumes = options.resume !== undefined && options.resume !== false;
   const waiting = resumes ? await waitingMessages(context, agent, listed.run.run) : [];
-  const wake = heldBack(context, spenderOf(context, agent, run, former.labels));
+  const wake = heldBack(context, spenderFor(context, agent, run, former.labels));
   const asked: IntentFact = {
     ...former,
     ...session(agent, facts, options, waiting),

@@ -26,6 +26,8 @@ export interface Sum extends Spent {
 export interface Bucket extends Omit<Sum, "runs" | "unpriced"> {
   sinceMs: number;
   untilMs: number;
+  /** Tokens whose price nobody knows. */
+  unpricedTokens: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -53,9 +55,10 @@ export function readSums(db: Statements, filter: Filter, by: By | undefined): Su
   const inner = `SELECT ${of} AS name, points.run AS run, ${ADDED} FROM ${TABLES} WHERE ${where} GROUP BY name, points.run`;
   const sql = `SELECT ${by === undefined ? "'all' AS name" : "name"}, ${OUTER} FROM (${inner})
     ${by === undefined ? "" : "GROUP BY name ORDER BY micros DESC, input + output DESC, name"}`;
-  return db
-    .all(sql, ...values)
-    .map((row) => ({ ...moneyOf(row), unpriced: Number(row["unpriced"]), runs: Number(row["runs"]) }));
+  return db.all(sql, ...values).map((row) => {
+    const { unpricedTokens: runsWithout, ...money } = moneyOf(row);
+    return { ...money, unpriced: runsWithout, runs: Number(row["runs"]) };
+  });
 }
 
 export function readFirst(db: Statements, filter: Filter): number | undefined {
@@ -84,7 +87,7 @@ export function readSeries(db: Statements, filter: Filter, edges: readonly numbe
     const key = `${n} ${sum.of}`;
     const before = found.get(key);
     const at = { sinceMs: edges[n] as number, untilMs: edges[n + 1] as number };
-    found.set(key, before === undefined ? { ...at, ...sum } : { ...before, ...added(before, sum) });
+    found.set(key, before === undefined ? { ...at, ...sum } : addBuckets(before, { ...at, ...sum }));
   }
   return [...found.values()];
 }
@@ -111,6 +114,7 @@ function moneyOf(row: Record<string, SQLOutputValue>): Money {
     of: String(row["name"]),
     usd: toUsd(figure("micros")),
     estimated_usd: toUsd(figure("estimated")),
+    unpricedTokens: figure("unpriced"),
     tokens: {
       input: figure("input"),
       output: figure("output"),
@@ -120,12 +124,14 @@ function moneyOf(row: Record<string, SQLOutputValue>): Money {
   };
 }
 
-function added(a: Money, b: Money): Money {
+/** The first with what the other has more. */
+export function addBuckets(a: Bucket, b: Bucket): Bucket {
   const usd = (one: number, other: number): number => toUsd(toMicros(one) + toMicros(other));
   return {
-    of: a.of,
+    ...a,
     usd: usd(a.usd, b.usd),
     estimated_usd: usd(a.estimated_usd, b.estimated_usd),
+    unpricedTokens: a.unpricedTokens + b.unpricedTokens,
     tokens: addTokens(a.tokens, b.tokens),
   };
 }

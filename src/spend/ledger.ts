@@ -77,11 +77,14 @@ export class Ledger {
     });
   }
 
-  /** Runs of this workspace that are in the book, as `agent.run`, each with whether that was the last word. */
-  known(workspace: string): ReadonlyMap<string, boolean> {
-    const sql = `SELECT agent || '.' || run AS name, final FROM runs
-      WHERE workspace = (SELECT n FROM workspaces WHERE id = ?)`;
-    return this.#use((db) => new Map(db.all(sql, workspace).map(({ name, final }) => [String(name), final === 1])));
+  /** Runs of this workspace that are in the book, as `agent.run`, each with whether that was the last word; of all agents or of some. */
+  known(workspace: string, agents?: readonly string[]): ReadonlyMap<string, boolean> {
+    const sql = `SELECT agent || '.' || run AS name, final FROM runs WHERE workspace = (SELECT n FROM workspaces WHERE id = ?1)
+      AND (?2 IS NULL OR agent IN (SELECT value FROM json_each(?2)))`;
+    const only = agents === undefined ? null : JSON.stringify(agents);
+    return this.#use(
+      (db) => new Map(db.all(sql, workspace, only).map(({ name, final }) => [String(name), final === 1])),
+    );
   }
 
   /** When the first of it was spent. */

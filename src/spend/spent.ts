@@ -3,7 +3,7 @@
  * marked as an estimate.
  */
 import type { SpentPart } from "../core/types.ts";
-import type { StreamResult } from "../drivers/driver.ts";
+import type { ModelCost, StreamResult } from "../drivers/driver.ts";
 import { NO_TOKENS, sizeOf, subtractTokens } from "../drivers/stream.ts";
 import type { Prices } from "./prices.ts";
 
@@ -18,9 +18,11 @@ export interface RunSpent {
   parts: SpentPart[];
 }
 
+type Used = Pick<StreamResult, "cost_usd" | "costed" | "uncosted" | "tokens" | "model">;
+
 /** `asked` is the model that it was asked to use, for CLIs that do not tell. */
 export function spent(
-  { cost_usd, uncosted, tokens, model }: Pick<StreamResult, "cost_usd" | "uncosted" | "tokens" | "model">,
+  { cost_usd, costed, uncosted, tokens, model }: Used,
   asked: string | null,
   prices: Prices,
 ): RunSpent {
@@ -29,9 +31,25 @@ export function spent(
     return { model: of, tokens: one.tokens, usd: prices.of(of, one.tokens, one.prompt), estimated: true };
   });
   const before = since.reduce((left, one) => subtractTokens(left, one.tokens), tokens ?? NO_TOKENS);
-  const told = cost_usd === null ? [] : [{ model: model ?? asked, tokens: before, usd: cost_usd, estimated: false }];
+  const told = cost_usd === null ? [] : toldParts({ model: model ?? asked, tokens: before, cost_usd }, costed);
   const parts = [...told, ...since.filter((part) => sizeOf(part.tokens) > 0)];
   return { ...sumOf(parts), parts };
+}
+
+/** The whole is what the CLI told; its parts count when they add up to it. */
+function toldParts(
+  all: Omit<ModelCost, "model"> & { model: string | null },
+  costed: readonly ModelCost[],
+): SpentPart[] {
+  const sums = costed.reduce((sum, one) => sum + one.cost_usd, 0);
+  const tokens = costed.reduce((sum, one) => sum + sizeOf(one.tokens), 0);
+  const whole = Math.abs(sums - all.cost_usd) < 1e-6 && tokens === sizeOf(all.tokens);
+  return (whole ? costed : [all]).map(({ model, tokens: used, cost_usd: usd }) => ({
+    model,
+    tokens: used,
+    usd,
+    estimated: false,
+  }));
 }
 
 /** Of a run that has ended. */

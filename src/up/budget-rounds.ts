@@ -3,7 +3,7 @@
  * is stopped. Each process that watches a workspace does this for the runs of it; the sums are those of all.
  */
 import { type Spender, stopsOf, whyStopped } from "../budget/budget-plan.ts";
-import { budgetStates, budgetsInForce, spenderOf } from "../budget/budgets.ts";
+import { budgetStates, budgetsInForce, spenderFor } from "../budget/budgets.ts";
 import { Teller } from "../budget/tell.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
@@ -76,7 +76,7 @@ export class BudgetRounds {
 
   #spender({ agent, run, facts }: Observed): Spender {
     const key = keyOf({ agent, run });
-    const known = this.#spenders.get(key) ?? spenderOf(this.#context, agent, run, facts.intent?.labels);
+    const known = this.#spenders.get(key) ?? spenderFor(this.#context, agent, run, facts.intent?.labels);
     this.#spenders.set(key, known);
     return known;
   }

@@ -10,6 +10,7 @@ import type { SpentPart } from "../core/types.ts";
 import { addTokens } from "../drivers/stream.ts";
 import type { Spent } from "../spend/figures.ts";
 import { Ledger } from "../spend/ledger.ts";
+import { addBuckets, type Bucket } from "../spend/ledger-sums.ts";
 import { dayName, days, stretches } from "../spend/stretches.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { spenderOf } from "../workspace/record-spend.ts";
@@ -25,6 +26,9 @@ export interface CostQuery {
 
 /** How many stretches a chart has at the most. */
 const STRETCHES = 50;
+/** Of a chart. */
+const GROUPS = 8;
+const OTHER = "other";
 const DAY_MS = 24 * 3_600_000;
 
 /** The dearest first, or day by day; then what the watch itself used (it is no run), and the sum as the last. */
@@ -36,7 +40,8 @@ export function costOf(context: Context, query: CostQuery): CostRecord[] {
     const watch = opinions(context, sinceMs ?? 0);
     const all = watch.reduce(sum, { ...ledger.spent(filter), of: "all" });
     return [...groups, ...watch, all].map(({ usd: cost_usd, of, runs, tokens, estimated_usd, unpriced }) => {
-      return { of, runs, tokens, cost_usd, estimated_usd, unpriced, prices_as_of: context.prices.asOf };
+      const known = cost_usd > 0 || unpriced === 0 ? cost_usd : null;
+      return { of, runs, tokens, cost_usd: known, estimated_usd, unpriced, prices_as_of: context.prices.asOf };
     });
   });
 }
@@ -48,13 +53,27 @@ export function costSeries(context: Context, query: CostQuery, nowMs: number = D
     const workspace = everywhere ? undefined : id;
     const from = Math.max(since, ledger.firstMs({ workspace }) ?? nowMs);
     const edges = by === "day" ? days(from, nowMs) : stretches(Math.max(from, 0), nowMs, STRETCHES);
-    return ledger
-      .series({ workspace }, edges, by === "day" ? undefined : by)
-      .map(({ sinceMs, untilMs, of, usd, estimated_usd, tokens }) => {
-        const name = by === "day" ? dayName(sinceMs) : of;
-        return { since: iso(sinceMs), until: iso(untilMs), of: name, tokens, cost_usd: usd, estimated_usd };
-      });
+    const found = ledger.series({ workspace }, edges, by === "day" ? undefined : by);
+    const shown = by === "day" ? found.map((one) => ({ ...one, of: dayName(one.sinceMs) })) : withOther(found);
+    return shown.map(({ sinceMs, untilMs, of, usd, estimated_usd, tokens, unpricedTokens }) => {
+      const money = { cost_usd: usd, estimated_usd, unpriced_tokens: unpricedTokens };
+      return { since: iso(sinceMs), until: iso(untilMs), of, tokens, ...money };
+    });
   });
+}
+
+/** More than a chart can tell apart are one. */
+function withOther(buckets: readonly Bucket[]): Bucket[] {
+  const sums = new Map<string, number>();
+  for (const { of, usd } of buckets) sums.set(of, (sums.get(of) ?? 0) + usd);
+  const dearest = [...sums].sort(([, a], [, b]) => b - a).map(([of]) => of);
+  const own = new Set(dearest.slice(0, dearest.length > GROUPS ? GROUPS - 1 : GROUPS));
+  const others = new Map<number, Bucket>();
+  for (const bucket of buckets.filter(({ of }) => !own.has(of))) {
+    const before = others.get(bucket.sinceMs);
+    others.set(bucket.sinceMs, { ...(before === undefined ? bucket : addBuckets(before, bucket)), of: OTHER });
+  }
+  return [...buckets.filter(({ of }) => own.has(of)), ...others.values()].sort((a, b) => a.sinceMs - b.sinceMs);
 }
 
 type Named = Spent & { of: string };

@@ -18,9 +18,9 @@ export function takeUp(context: Context, ledger: Ledger, workspace: RunTotals["w
 }
 
 function totalsOf(row: UsedRow, workspace: RunTotals["workspace"], prices: Prices): RunTotals {
-  const { task, agent, run, labels, model, tokens, cost_usd, ended } = row;
-  const usd = cost_usd ?? prices.of(model, tokens);
-  const used = cost_usd !== null || sizeOf(tokens) > 0;
-  const parts = used ? [{ model, tokens, usd, estimated: cost_usd === null }] : [];
-  return { workspace, task, agent, run, labels, parts, told_usd: cost_usd, final: ended };
+  const { task, agent, run, labels, model, tokens, told_usd, spent, ended } = row;
+  const usd = spent?.usd ?? told_usd ?? prices.of(model, tokens);
+  const used = told_usd !== null || sizeOf(tokens) > 0;
+  const parts = used ? [{ model, tokens, usd, estimated: spent?.estimated ?? told_usd === null }] : [];
+  return { workspace, task, agent, run, labels, parts, told_usd, final: ended };
 }

@@ -58,6 +58,12 @@ export function money(usd: number | null | undefined): string {
   return usd < 0.01 ? `$${usd.toFixed(4)}` : usd < 100 ? `$${usd.toFixed(2)}` : `$${grouped(Math.round(usd))}`;
 }
 
+/** `~` marks what was worked out from a list of prices. What was used and has no price is unknown; where nothing was used there is nothing to say. */
+export function spentText(usd: number | null | undefined, estimated: boolean, used: boolean): string {
+  if (usd === null || usd === undefined) return used ? "unknown" : "–";
+  return `${estimated ? "~" : ""}${usd < 0 ? "−" : ""}${money(Math.abs(usd))}`;
+}
+
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${grouped(n)} ${n === 1 ? one : many}`;
 }

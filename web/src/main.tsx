@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { render } from "preact";
 import { AgentPage } from "./agent/page.tsx";
-import { Cost } from "./cost.tsx";
+import { Cost } from "./cost/page.tsx";
 import { shortName, watchFleet } from "./fleet.ts";
 import { clock } from "./format.ts";
 import { Health } from "./health.tsx";

@@ -27,6 +27,8 @@ const item = (more: Partial<FleetItem>): FleetItem => ({
   exit: { code: null, signal: null },
   tokens: null,
   cost_usd: null,
+  cost_estimated: false,
+  usd_per_hour: null,
   ...more,
 });
 

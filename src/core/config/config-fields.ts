@@ -63,6 +63,12 @@ export const CONFIG_FIELDS = {
       "Cost of a run in US dollars: what its CLI told, and what it used since by the list of prices; `up` watches it; 0 is no limit",
     guard: "limit",
   },
+  prices_file: {
+    kind: "text",
+    default: "",
+    about: "File with prices of models, which count before the ones that midwatch comes with (cost.md)",
+    guard: "trust",
+  },
   limit_policy: {
     kind: ["stop", "interrupt", "notify"],
     default: "stop",

@@ -71,6 +71,7 @@ describe("config", () => {
       worktree_copy: "",
       worktree_setup: "",
       prompt_template: "",
+      prices_file: "",
       interactive_idle: 60_000,
     });
     expect(Object.isFrozen(config)).toBe(true);

@@ -25,6 +25,7 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   idle_limit: "lower, 0 is none",
   token_limit: "lower, 0 is none",
   cost_limit: "lower, 0 is none",
+  prices_file: "a person's",
   limit_policy: ["stop", "interrupt", "notify"],
   time_zone: "a person's",
   max_running: "lower",

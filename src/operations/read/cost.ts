@@ -1,33 +1,55 @@
+import type { CostBucket, CostRecord } from "../../core/cost-record.ts";
 import { time } from "../fields.ts";
-import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { table } from "../render.ts";
+import { costChart } from "./cost-chart.ts";
 
 export const cost: Operation = operation({
   name: "cost",
-  summary: "Tell what agents used: tokens and money by task, model or agent",
+  summary: "Tell what agents spent: tokens and money by task, model, agent, project or day",
   details:
-    "As the CLIs count, also for runs that were killed or lost. Where a CLI gives no cost it is worked out from the tokens and a list of prices, and marked with ~. The last line is the sum.",
+    "From the ledger of this user (cost.md), which is written while agents work: no log is read. Where a CLI gives no cost it is worked out from the tokens and a list of prices, and marked with ~; what has no price is unknown. The last line is the sum.",
   input: z.strictObject({
-    since: time("Only runs that lived since then: 24h, or 2026-11-15T19:00:00Z").optional(),
-    by: z.enum(["task", "model", "agent"]).describe("What the figures are summed by").default("task"),
+    since: time("Only what was spent since then: 24h, or 2026-11-15T19:00:00Z; of a chart the last 24 h").optional(),
+    by: z.enum(["task", "model", "agent", "project", "day"]).describe("What the figures are summed by").default("task"),
+    chart: z.boolean().describe("Over time, as a chart; with --json what was spent in each stretch of it").optional(),
+    everywhere: z.boolean().describe("In all workspaces of this user, not only in this one").optional(),
   }),
   changes: true,
   looks: () => true,
-  examples: ["midwatch cost", "midwatch cost --since 24h --by model", "midwatch cost --by agent --json"],
-  async run(context, { since, by }) {
+  examples: [
+    "midwatch cost",
+    "midwatch cost --since 24h --by model",
+    "midwatch cost --chart --everywhere --by project",
+  ],
+  async run(context, { since, by, chart, everywhere }): Promise<CostRecord[] | CostBucket[]> {
     using workspace = workspaceOf(context);
-    return await workspace.verdicts.cost({ since, by });
+    const query = { since, by, everywhere };
+    return chart ? workspace.verdicts.costSeries(query) : workspace.verdicts.cost(query);
   },
-  render: (records, options) => {
-    const rows = records.map(({ of, runs, tokens, cost_usd, estimated_usd, unpriced }) => [
-      of,
-      String(runs),
-      String(tokens.input),
-      String(tokens.output),
-      String(tokens.cache_read + tokens.cache_write),
-      `${estimated_usd > 0 ? "~" : ""}${cost_usd.toFixed(4)}${unpriced > 0 ? ` + ${unpriced} without a price` : ""}`,
-    ]);
-    return table([["OF", "RUNS", "INPUT", "OUTPUT", "CACHED", "USD"], ...rows], options);
-  },
-  next: () => "midwatch cost --by agent --since 24h",
+  render: (records, options) => (isSeries(records) ? costChart(records, options) : costTable(records, options)),
+  next: (records) => (isSeries(records) ? "midwatch cost --by day --since 7d" : "midwatch cost --chart --since 24h"),
 });
+
+/** A chart of nothing is one, too: a table has the sum at least. */
+function isSeries(records: CostRecord[] | CostBucket[]): records is CostBucket[] {
+  const [first] = records;
+  return first === undefined || "until" in first;
+}
+
+function costTable(records: readonly CostRecord[], options: RenderOptions): string {
+  const rows = records.map(({ of, runs, tokens, estimated_usd, ...money }) => [
+    of,
+    String(runs),
+    String(tokens.input),
+    String(tokens.output),
+    String(tokens.cache_read + tokens.cache_write),
+    `${estimated_usd > 0 ? "~" : ""}${moneyWords(money)}`,
+  ]);
+  return table([["OF", "RUNS", "INPUT", "OUTPUT", "CACHED", "USD"], ...rows], options);
+}
+
+function moneyWords({ cost_usd, unpriced }: Pick<CostRecord, "cost_usd" | "unpriced">): string {
+  if (cost_usd === null) return "unknown";
+  return `${cost_usd.toFixed(4)}${unpriced > 0 ? ` + ${unpriced} without a price` : ""}`;
+}

@@ -17,6 +17,7 @@ function insert(registry: Registry, id: string): void {
   const unset = {
     tokens: null,
     cost_usd: null,
+    spent: null,
     reason: null,
     session: null,
     queued: 0,

@@ -8,7 +8,20 @@ import type { AgentSummary } from "../../../src/core/summary.ts";
 import type { Message, Report } from "../../../src/core/types.ts";
 import { get, type Items, post } from "../api.ts";
 import { isLive } from "../fleet.ts";
-import { age, bytes, clock, count, dateTime, doing, grouped, money, plural, readable, words } from "../format.ts";
+import {
+  age,
+  bytes,
+  clock,
+  count,
+  dateTime,
+  doing,
+  grouped,
+  plural,
+  readable,
+  spentText,
+  tokensOf,
+  words,
+} from "../format.ts";
 import { VERDICT_TONES } from "../needs.ts";
 import { Button, Card, Chip, Command, Failed } from "../parts/bits.tsx";
 import { ReportView } from "../parts/report.tsx";
@@ -114,9 +127,10 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
 function Used({ shown, summary }: Pick<SideProps, "shown" | "summary">): JSX.Element {
   const tokens = shown.tokens ?? summary?.tokens;
   const cost = shown.cost_usd ?? summary?.cost_usd;
+  const estimated = shown.cost_usd === null ? summary?.cost_estimated : shown.cost_estimated;
   const rows: [string, ComponentChildren][] = [
     ["Model", summary?.model ?? "–"],
-    ["Cost", cost === null || cost === undefined ? "–" : `${summary?.cost_estimated ? "about " : ""}${money(cost)}`],
+    ["Cost", spentText(cost, estimated ?? false, tokensOf(tokens) > 0)],
     ["Tokens", tokens ? `${count(tokens.input)} in · ${count(tokens.output)} out` : "–"],
     ["Cached", tokens ? count(tokens.cache_read + tokens.cache_write) : "–"],
     ["Tool calls", summary ? grouped(summary.tools) : "–"],

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { entries, loaded } from "../fleet.ts";
-import { count, money, plural } from "../format.ts";
+import { count, plural, spentText } from "../format.ts";
 import { startOpen, withKeys } from "../keys.ts";
 import { Button, Command, Empty, SearchBox, Segments } from "../parts/bits.tsx";
 import { agentLink, go } from "../route.ts";
@@ -58,7 +58,7 @@ function clear(): void {
 
 function Headline(): JSX.Element {
   const waiting = needs.value.length;
-  const { running, queued, completed, failed, stopped, tokens, cost } = counts.value;
+  const { running, queued, completed, failed, stopped, tokens, cost, estimated } = counts.value;
   return (
     <header class="headline">
       <h1 class={waiting > 0 ? "calls" : ""}>
@@ -79,7 +79,7 @@ function Headline(): JSX.Element {
         <Figure name="failed" value={failed} tone={failed > 0 ? "bad" : ""} />
         {stopped > 0 && <Figure name="stopped" value={stopped} />}
         <Figure name="tokens" value={count(tokens)} />
-        <Figure name="spent" value={money(cost)} />
+        <Figure name="spent" value={spentText(cost, estimated, true)} />
       </dl>
     </header>
   );

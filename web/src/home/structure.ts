@@ -122,19 +122,22 @@ export interface Counts {
   stopped: number;
   tokens: number;
   cost: number;
+  /** A part of it is. */
+  estimated: boolean;
 }
 
 export const counts = computed(
   steady((): Counts => {
-    const all = { running: 0, queued: 0, completed: 0, failed: 0, stopped: 0, tokens: 0, cost: 0 };
+    const all = { running: 0, queued: 0, completed: 0, failed: 0, stopped: 0, tokens: 0, cost: 0, estimated: false };
     for (const item of items.value) {
       if (item.queued) all.queued++;
       else if (isLive(item)) all.running++;
       else if (item.outcome === "completed") all.completed++;
       else if (item.outcome === "stopped") all.stopped++;
       else all.failed++;
-      all.cost += item.cost_usd ?? item.summary?.cost_usd ?? 0;
-      const tokens = item.tokens ?? item.summary?.tokens;
+      all.cost += item.cost_usd ?? 0;
+      all.estimated ||= item.cost_estimated;
+      const { tokens } = item;
       if (tokens) all.tokens += tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
     }
     return all;

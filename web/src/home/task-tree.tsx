@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { stateOf } from "../../../src/core/state-words.ts";
 import { type AgentEntry, type FleetItem, idTail, isLive, shortName, tasks } from "../fleet.ts";
-import { age, count, doing, money, span, tokensOf } from "../format.ts";
+import { age, count, doing, span, spentText, tokensOf } from "../format.ts";
 import { Dot, VerdictChip } from "../parts/bits.tsx";
 import { Spark } from "../parts/spark.tsx";
 import { agentLink } from "../route.ts";
@@ -79,8 +79,7 @@ function Row({ entry, depth }: { entry: AgentEntry; depth: number }): JSX.Elemen
   const { agent, role, driver } = item;
   const { word, tone } = stateOf(item);
   const live = isLive(item);
-  const tokens = tokensOf(item.tokens ?? item.summary?.tokens);
-  const cost = item.cost_usd ?? item.summary?.cost_usd;
+  const tokens = tokensOf(item.tokens);
   const name = shortName(agent);
   return (
     <li data-agent={agent} data-selected={selected.value === agent || undefined} data-depth={Math.min(depth, 6)}>
@@ -105,7 +104,7 @@ function Row({ entry, depth }: { entry: AgentEntry; depth: number }): JSX.Elemen
           {live ? <Age at={item.started_at} /> : ranFor(item)}
         </span>
         <span class="used">
-          {cost !== null && cost !== undefined ? money(cost) : ""}
+          {tokens > 0 || item.cost_usd !== null ? spentText(item.cost_usd, item.cost_estimated, true) : ""}
           <small>{tokens > 0 ? count(tokens) : ""}</small>
         </span>
       </a>
