@@ -5,7 +5,7 @@
 import { type Asked, type Budget, budgetsFrom } from "../core/budget.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { Wake } from "../core/types.ts";
+import type { Wake } from "../core/wake.ts";
 import { sizeOf } from "../drivers/stream.ts";
 import type { Filter } from "../spend/ledger-sums.ts";
 import { trustedBudget } from "../trust/config-trust.ts";

@@ -2,7 +2,8 @@
 import type { Attention } from "../core/attention-record.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { ListRecord, Wake } from "../core/types.ts";
+import type { ListRecord } from "../core/types.ts";
+import type { Wake } from "../core/wake.ts";
 import type { Context } from "../workspace/context.ts";
 import { type BudgetState, heldBy, raiseCommand, type Spender, spentText, toldOf } from "./budget-plan.ts";
 import { budgetStates, budgetsInForce, spenderFor, wakeOf } from "./budgets.ts";

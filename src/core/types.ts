@@ -5,6 +5,7 @@
 import type { Attention, Unsettled } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin } from "./intent.ts";
+import type { Wake } from "./wake.ts";
 
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =
@@ -164,15 +165,6 @@ export interface RunResult {
   denied?: Omit<NonNullable<Unsettled["denied"]>, "permission"> | null;
   /** How many tool calls it made, when every one of them failed. */
   failures?: number | null;
-}
-
-/** What a run waits for that has everything but a process. */
-export interface Wake {
-  on: "room" | "budget";
-  /** In one sentence, with what to type where a person can change it. */
-  why: string;
-  /** It is not started before; null where no time decides it. */
-  not_before: string | null;
 }
 
 /** One line of `ls --json`. */

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { ATTENTION_KINDS, type Attention } from "../../core/attention-record.ts";
 import { MidwatchError } from "../../core/errors.ts";
-import type { ListRecord, ShowRecord, Wake } from "../../core/types.ts";
+import type { ListRecord, ShowRecord } from "../../core/types.ts";
+import type { Wake } from "../../core/wake.ts";
 import { show } from "../../operations/run/show.ts";
 import type { Call, Guidance } from "./tool.ts";
 

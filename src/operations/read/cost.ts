@@ -1,6 +1,9 @@
+import { opensAt } from "../../budget/window.ts";
+import { amountText } from "../../core/budget.ts";
 import type { CostBucket, CostRecord } from "../../core/cost-record.ts";
+import type { Workspace } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";
-import { type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
+import { type Context, type Operation, operation, type RenderOptions, workspaceOf, z } from "../operation.ts";
 import { table } from "../render.ts";
 import { costChart } from "./cost-chart.ts";
 
@@ -25,11 +28,23 @@ export const cost: Operation = operation({
   async run(context, { since, by, chart, everywhere }): Promise<CostRecord[] | CostBucket[]> {
     using workspace = workspaceOf(context);
     const query = { since, by, everywhere };
+    if (!context.json && context.door === "cli") await tellBudgets(context, workspace);
     return chart ? workspace.verdicts.costSeries(query) : workspace.verdicts.cost(query);
   },
   render: (records, options) => (isSeries(records) ? costChart(records, options) : costTable(records, options)),
   next: (records) => (isSeries(records) ? "midwatch cost --by day --since 7d" : "midwatch cost --chart --since 24h"),
 });
+
+/** Today and this week against their budgets. */
+async function tellBudgets(context: Context, workspace: Workspace): Promise<void> {
+  for (const { period, label, unit, of, spent, estimated, percent, until, zone } of await workspace.budgets.show()) {
+    if (until === null) continue;
+    const amounts = `${estimated ? "~" : ""}${amountText({ unit, most: spent })} of ${amountText({ unit, most: of })}`;
+    const whose = label === null ? "" : ` for ${label}`;
+    const opens = opensAt(Date.parse(until), Date.now(), zone);
+    context.notice(`the ${period}'s budget${whose}: ${amounts} (${percent} %); opens ${opens}`);
+  }
+}
 
 /** A chart of nothing is one, too: a table has the sum at least. */
 function isSeries(records: CostRecord[] | CostBucket[]): records is CostBucket[] {

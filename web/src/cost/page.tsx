@@ -8,6 +8,7 @@ import { entries, tasks } from "../fleet.ts";
 import { clock, count, grouped, money, plural, spentText, tokensOf } from "../format.ts";
 import { Empty, Failed, Segments, Tile } from "../parts/bits.tsx";
 import { agentLink } from "../route.ts";
+import { Budgets } from "./budgets.tsx";
 import { Chart, namesOf, serieOf } from "./chart.tsx";
 
 type By = Exclude<CostBy, "day">;
@@ -139,6 +140,7 @@ function Spent({ figures: { buckets, records, today }, by }: { figures: Figures;
           </>
         )}
       </div>
+      <Budgets />
       {rows.length === 0 ? (
         <Empty title="Nothing was used yet">
           <p>Tokens and money are read from what the agent CLIs print, also of runs that were killed.</p>
