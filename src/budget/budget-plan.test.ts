@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Budget } from "../core/budget.ts";
+import type { Budget } from "../core/config/budget.ts";
 import type { AgentId } from "../core/ids.ts";
 import {
   type Above,

@@ -2,7 +2,7 @@
  * What budgets mean. Pure: from the budgets of a person and what was spent to who is held back, who is stopped and what is told. The one
  * place that decides it; whoever looks at the same sums decides the same.
  */
-import { amountText, type Budget, type Period } from "../core/budget.ts";
+import { amountText, type Budget, type Period } from "../core/config/budget.ts";
 import type { AgentId } from "../core/ids.ts";
 import { opensAt, type Window } from "./window.ts";
 
@@ -41,7 +41,7 @@ export interface Above {
   labels: readonly string[];
 }
 
-export const TOLD_AT = [50, 80, 100] as const;
+const TOLD_AT = [50, 80, 100] as const;
 
 export function stateOf(budget: Budget, sum: Sum, window: Window | null, of: string | null): BudgetState {
   const spent = budget.unit === "usd" ? sum.usd : sum.tokens;
@@ -58,7 +58,7 @@ export function stateOf(budget: Budget, sum: Sum, window: Window | null, of: str
   };
 }
 
-export function isPassed({ percent }: Pick<BudgetState, "percent">): boolean {
+function isPassed({ percent }: Pick<BudgetState, "percent">): boolean {
   return percent >= 100;
 }
 

@@ -2,10 +2,11 @@
  * The budgets of a workspace over what the ledger knows: which are in force, how much of each is spent, who is held back by one. It only looks;
  * what follows is done by whoever starts runs (src/run) and by whoever watches them (src/up).
  */
-import { type Asked, type Budget, budgetsFrom } from "../core/budget.ts";
+
+import type { Wake } from "../core/attention-record.ts";
+import { type Asked, type Budget, budgetsFrom } from "../core/config/budget.ts";
 import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
-import type { Wake } from "../core/wake.ts";
 import { sizeOf } from "../drivers/stream.ts";
 import type { Filter } from "../spend/ledger-sums.ts";
 import { trustedBudget } from "../trust/config-trust.ts";

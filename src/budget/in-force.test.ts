@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Asked, type Budget, budgetsFrom } from "../core/budget.ts";
+import { type Asked, type Budget, budgetsFrom } from "../core/config/budget.ts";
 import { type SetEntry, widerBudgets, workspaceBudgets } from "./in-force.ts";
 
 const ZONE = "Europe/Berlin";

@@ -3,7 +3,7 @@
  * trusted as it is now only makes it stricter, and nothing where a person has said so by a command: so an agent that edits it gains nothing, and a
  * stranger's repository can be answered.
  */
-import { type Amount, type Asked, type Budget, type Period, type Reach, usualOn } from "../core/budget.ts";
+import { type Amount, type Asked, type Budget, type Period, type Reach, usualOn } from "../core/config/budget.ts";
 
 /** A person's word about one period, for one label or for all runs. */
 export interface SetEntry {

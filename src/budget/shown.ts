@@ -1,9 +1,8 @@
 /** What budgets say of runs that live or wait, for whoever lists them: why one waits, and which passed budget a living one counts to. */
-import type { Attention } from "../core/attention-record.ts";
+import type { Attention, Wake } from "../core/attention-record.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { ListRecord } from "../core/types.ts";
-import type { Wake } from "../core/wake.ts";
 import type { Context } from "../workspace/context.ts";
 import { type BudgetState, heldBy, raiseCommand, type Spender, spentText, toldOf } from "./budget-plan.ts";
 import { budgetStates, budgetsInForce, spenderFor, wakeOf } from "./budgets.ts";

@@ -2,7 +2,7 @@
  * What a person said of budgets, in the state folder: outside of every project, so that no agent and no repository says it for them. One
  * record for each workspace, one for all of them, and one for each fleet.
  */
-import type { Reach } from "../core/budget.ts";
+import type { Reach } from "../core/config/budget.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { isFields } from "../core/json.ts";
 import { takeLock } from "../disk/lock.ts";

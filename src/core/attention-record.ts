@@ -1,4 +1,4 @@
-/** That a run needs a person, as records tell it; `attention` decides it. */
+/** That a run needs a person, or waits, as records tell it; `attention` decides the one, the queue and the budgets the other. */
 import type { Permission } from "./intent.ts";
 
 /** In the order in which they matter: what nobody looks after comes before what can wait. */
@@ -38,4 +38,13 @@ export interface Unsettled {
   denied: { count: number; tool: string; call: string; permission: Permission } | null;
   /** So many tool calls, and every one of them failed. */
   failures: number | null;
+}
+
+/** What a run waits for that has everything but a process: a turn under `max_running`, or a budget. */
+export interface Wake {
+  on: "room" | "budget";
+  /** In one sentence, with what to type where a person can change it. */
+  why: string;
+  /** It is not started before; null where no time decides it. */
+  not_before: string | null;
 }

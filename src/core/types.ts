@@ -2,10 +2,9 @@
  * The records of docs/formats.md and of `--json`. Field names are the ones on disk and in JSON (snake_case), so a
  * parsed file or a printed object is this type without a translation. Times are ISO strings; unknown is null.
  */
-import type { Attention, Unsettled } from "./attention-record.ts";
+import type { Attention, Unsettled, Wake } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin } from "./intent.ts";
-import type { Wake } from "./wake.ts";
 
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =

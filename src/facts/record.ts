@@ -2,13 +2,12 @@
 
 import { type Stats, statSync } from "node:fs";
 import { attentionOf, type Watched } from "../core/attention.ts";
-import type { Unsettled } from "../core/attention-record.ts";
+import type { Unsettled, Wake } from "../core/attention-record.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { DeferredCall, ListRecord, Member, RunSummary, SpentPart } from "../core/types.ts";
-import type { Wake } from "../core/wake.ts";
 import type { Layout } from "../disk/layout.ts";
 import type { AgentRow, Listed, RunRow } from "../registry/registry.ts";
 import { sumOf } from "../spend/spent.ts";

@@ -2,7 +2,7 @@
 import { type BudgetState, heldBy, raiseCommand, type Spender, stateOf } from "../budget/budget-plan.ts";
 import { budgetStates, budgetsInForce, spenderFor, zoneOf } from "../budget/budgets.ts";
 import { writeSet } from "../budget/store.ts";
-import { type Amount, amountText, type Budget, type OnPassed, type Period, type Reach } from "../core/budget.ts";
+import { type Amount, amountText, type Budget, type OnPassed, type Period, type Reach } from "../core/config/budget.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { isOver } from "../core/phase.ts";

@@ -1,6 +1,6 @@
 /** From a place on the disk to what every function over a workspace needs. */
 import { join, resolve } from "node:path";
-import { budgetsFrom } from "../core/budget.ts";
+import { budgetsFrom } from "../core/config/budget.ts";
 import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";

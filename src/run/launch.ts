@@ -4,11 +4,11 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import type { Wake } from "../core/attention-record.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
 import type { StartFact } from "../core/types.ts";
-import type { Wake } from "../core/wake.ts";
 import { errno, unsafe } from "../disk/fault.ts";
 import { makeFolder, removeFile } from "../disk/inside.ts";
 import { readJson } from "../disk/replace.ts";

@@ -1,6 +1,6 @@
+import type { Wake } from "../core/attention-record.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { Guarantee, Phase } from "../core/types.ts";
-import type { Wake } from "../core/wake.ts";
 import { type Launched, launchFailed } from "./launch.ts";
 
 /** What `run` and `restart` answer: a run that has just begun. */

@@ -1,9 +1,9 @@
 /** What several tools answer, in the field names that callers of MCP know. */
 import { z } from "zod";
+import type { Wake } from "../../core/attention-record.ts";
 import { ATTENTION_KINDS, type Attention } from "../../core/attention-record.ts";
 import { MidwatchError } from "../../core/errors.ts";
 import type { ListRecord, ShowRecord } from "../../core/types.ts";
-import type { Wake } from "../../core/wake.ts";
 import { show } from "../../operations/run/show.ts";
 import type { Call, Guidance } from "./tool.ts";
 

@@ -8,7 +8,7 @@ import {
   parseOn,
   parsePeriod,
   type Reach,
-} from "../../core/budget.ts";
+} from "../../core/config/budget.ts";
 import { didYouMean } from "../../core/nearest.ts";
 import type { BudgetName, BudgetRecord } from "../../fleet/workspace.ts";
 import { type Operation, operation, type RenderOptions, usage, workspaceOf, z } from "../operation.ts";

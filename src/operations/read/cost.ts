@@ -1,5 +1,5 @@
 import { opensAt } from "../../budget/window.ts";
-import { amountText } from "../../core/budget.ts";
+import { amountText } from "../../core/config/budget.ts";
 import type { CostBucket, CostRecord } from "../../core/cost-record.ts";
 import type { Workspace } from "../../fleet/workspace.ts";
 import { time } from "../fields.ts";

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { amountText } from "../../../src/core/budget.ts";
+import { amountText } from "../../../src/core/config/budget.ts";
 import type { BudgetRecord } from "../../../src/fleet/budgets.ts";
 import { get, type Items } from "../api.ts";
 import { clock, plural, span } from "../format.ts";

@@ -2,10 +2,10 @@
  * Budgets as people write them: how much may be spent by a run, by an agent with all below it, in a day or in a week, and what follows. Pure.
  * What is not understood is refused: a limit that is silently none costs money.
  */
-import { MidwatchError } from "./errors.ts";
-import { quote } from "./ids.ts";
-import { isFields } from "./json.ts";
-import { didYouMean } from "./nearest.ts";
+import { MidwatchError } from "../errors.ts";
+import { quote } from "../ids.ts";
+import { isFields } from "../json.ts";
+import { didYouMean } from "../nearest.ts";
 
 /** `tree` is an agent with all that are below it. */
 export const PERIODS = ["run", "tree", "day", "week"] as const;
