@@ -53,9 +53,9 @@ export function budgetStates(
   context: Context,
   spenders: readonly Spender[],
   nowMs: number = Date.now(),
+  budgets: readonly Budget[] = budgetsInForce(context),
 ): BudgetState[] {
-  const inForce = budgetsInForce(context);
-  return inForce.flatMap((budget) => statesOf(context, budget, spenders, nowMs));
+  return budgets.flatMap((budget) => statesOf(context, budget, spenders, nowMs));
 }
 
 function statesOf(context: Context, budget: Budget, spenders: readonly Spender[], nowMs: number): BudgetState[] {

@@ -39,9 +39,10 @@ interface Look {
 function look(context: Context, open: readonly { agent: AgentId; run: number }[], nowMs: number): Look {
   const nothing = { spenders: new Map(), states: [] };
   try {
-    if (open.length === 0 || budgetsInForce(context).length === 0) return nothing;
+    const inForce = open.length === 0 ? [] : budgetsInForce(context);
+    if (inForce.length === 0) return nothing;
     const spenders = open.map(({ agent, run }) => spenderFor(context, agent, run));
-    const states = budgetStates(context, spenders, nowMs);
+    const states = budgetStates(context, spenders, nowMs, inForce);
     return { spenders: new Map(spenders.map((one) => [one.agent, one])), states };
   } catch (error) {
     if (error instanceof MidwatchError) return nothing;

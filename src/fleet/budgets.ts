@@ -62,7 +62,7 @@ export class Budgets extends HoldsContext {
     if (inForce.length === 0) return [];
     const open = (await list(context, {})).filter((one) => !isOver(one));
     const spenders = new Map(open.map(({ agent, run }) => [agent, spenderFor(context, agent, run)]));
-    const states = budgetStates(context, [...spenders.values()]);
+    const states = budgetStates(context, [...spenders.values()], Date.now(), inForce);
     const queued = open.filter((one) => one.queued).flatMap(({ agent }) => spenders.get(agent) ?? []);
     return inForce.map((budget) => recordOf(budget, states, queued));
   }

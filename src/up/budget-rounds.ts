@@ -38,13 +38,14 @@ export class BudgetRounds {
   /** Gives those that were stopped. */
   async round(observed: readonly Observed[]): Promise<AgentId[]> {
     try {
-      if (budgetsInForce(this.#context).length === 0) return [];
+      const inForce = budgetsInForce(this.#context);
+      if (inForce.length === 0) return [];
       const live = observed.filter(({ row }) => row.phase === "running");
       await this.#hear(live);
       const spenders = live.map((one) => this.#spender(one));
       this.#forget(new Set(live.map(keyOf)));
       const nowMs = Date.now();
-      const states = budgetStates(this.#context, spenders, nowMs);
+      const states = budgetStates(this.#context, spenders, nowMs, inForce);
       this.#teller.tell(states, nowMs);
       const stops = stopsOf(states, spenders);
       const stopped = await Promise.all(stops.map(({ one, state }) => this.#stop(one, whyStopped(state))));

@@ -25,6 +25,7 @@ describe("config", () => {
       sync: "interval",
       grace: 5000,
       archive_after: 86_400_000,
+      time_zone: "",
       tier: "auto",
       max_agents: 1000,
       max_depth: 5,
