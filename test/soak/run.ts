@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
+import { budgets } from "./budgets.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
@@ -68,6 +69,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   watchKills: [watchKills, 200],
   opinionKills: [opinionKills, 60],
   alertKills: [alertKills, 200],
+  budgets: [budgets, 30],
   fileKills: [fileKills, 200],
   retention: [retention, 3000],
   watchMemory: [watchMemory, 60],

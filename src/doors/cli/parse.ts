@@ -177,7 +177,8 @@ const NOUNS: Readonly<Record<string, string>> = {
 
 function unknownFlag(operation: Operation, raw: string, known: readonly string[]): MidwatchError {
   const near = raw.startsWith("--") ? nearest(raw.slice(2), known) : undefined;
-  const hint = near === undefined ? undefined : `Did you mean --${near}?`;
+  const below = /^-\d/.test(raw) ? "No amount here is below zero." : undefined;
+  const hint = near === undefined ? below : `Did you mean --${near}?`;
   return usage(operation, `${raw} is not a flag of midwatch ${operation.name}.`, hint);
 }
 
