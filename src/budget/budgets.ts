@@ -21,13 +21,14 @@ import {
   stateOf,
   whyHeld,
 } from "./budget-plan.ts";
+import { othersSpend, plus } from "./fleet-spend.ts";
 import { widerBudgets, workspaceBudgets } from "./in-force.ts";
 import { readSet } from "./store.ts";
 import { systemZone, windowOf } from "./window.ts";
 
 /** Throws NO_STATE_FOLDER when what a person said cannot be read. */
 export function budgetsInForce(context: Context): Budget[] {
-  const { config, trust } = context;
+  const { trust } = context;
   const { path, value, trusted } = trust.config;
   const now = (): Asked[] => budgetsFrom((value as { budget?: unknown } | undefined)?.budget);
   const kept = trustedBudget(path, trust.state);
@@ -39,7 +40,7 @@ export function budgetsInForce(context: Context): Budget[] {
   return [
     ...workspaceBudgets(readSet(context, "workspace"), file, zoneOf(context)),
     ...widerBudgets(readSet(context, "user"), "user"),
-    ...(config.nats_servers === "" ? [] : widerBudgets(readSet(context, "fleet"), "fleet")),
+    ...widerBudgets(readSet(context, "fleet"), "fleet"),
   ];
 }
 
@@ -63,8 +64,10 @@ function statesOf(context: Context, budget: Budget, spenders: readonly Spender[]
   const here = context.trust.ownership.id ?? "";
   if (period === "day" || period === "week") {
     const window = windowOf(period, nowMs, zone);
-    const whose = { label: label ?? undefined, workspace: reach === "workspace" ? here : undefined };
-    return [stateOf(budget, sumOf(context, { sinceMs: window.fromMs, untilMs: window.toMs, ...whose }), window, null)];
+    const whose = { label: label ?? undefined, workspace: reach === "user" ? undefined : here };
+    const own = sumOf(context, { sinceMs: window.fromMs, untilMs: window.toMs, ...whose });
+    const all = reach === "fleet" ? plus(own, othersSpend(context, period, nowMs)) : own;
+    return [stateOf(budget, all, window, null)];
   }
   if (period === "run") {
     const own = spenders.filter(({ line }) => label === null || line[0]?.labels.includes(label));

@@ -47,6 +47,15 @@ it("a host that only looks like one is none, and one that does not sign gets no 
   for (const bad of [{ load: "x" }, { labels: null }, { labels: { a: 1 } }, { host: "a/b" }, { v: 2 }, { at: 1 }])
     expect([bad, isHostFact({ ...host("a"), ...bad })]).toEqual([bad, false]);
   for (const bad of [null, undefined, 1, "x", []]) expect(isHostFact(bad)).toBe(false);
+  const spend = { from: "", until: "", usd: 1, estimated_usd: 0, tokens: 1, unpriced: 0 };
+  expect(isHostFact({ ...host("a"), spend: { day: spend, week: spend } })).toBe(true);
+  for (const bad of [
+    {},
+    { day: spend },
+    { day: spend, week: { ...spend, usd: -5 } },
+    { day: spend, week: { ...spend, usd: "1" } },
+  ])
+    expect([bad, isHostFact({ ...host("a"), spend: bad })]).toEqual([bad, false]);
   const old = host("b", { signature: "missing" });
   expect(() => place([old], {})).toThrow("b: what it tells is not signed");
   expect(place([old], { host: "b" }).host).toBe("b");

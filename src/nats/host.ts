@@ -25,8 +25,19 @@ export interface HostFact {
   max_running: number;
   /** Its own agents, but no new ones of the fleet: too little room on its disk. */
   full: boolean;
+  /** What its workspace has spent in its day and its week; missing before 0.2, and where nobody can tell. */
+  spend?: { day: Spend; week: Spend };
   /** How far its journal is at the hub, in case the hub keeps none of it any more. */
   sent?: string;
+}
+
+interface Spend {
+  from: string;
+  until: string;
+  usd: number;
+  estimated_usd: number;
+  tokens: number;
+  unpriced: number;
 }
 
 const TEXTS = ["identity", "since", "at", "version"] as const;
@@ -44,8 +55,20 @@ export function isHostFact(value: unknown): value is HostFact {
     TEXTS.every((field) => typeof value[field] === "string") &&
     FIGURES.every((field) => Number.isFinite(value[field])) &&
     isFields(value["labels"]) &&
-    Object.values(value["labels"]).every((label) => typeof label === "string")
+    Object.values(value["labels"]).every((label) => typeof label === "string") &&
+    (value["spend"] === undefined || isSpend(value["spend"]))
   );
+}
+
+/** One that is below zero would make room for others. */
+function isSpend(value: unknown): boolean {
+  const isWindow = (one: unknown): boolean =>
+    isFields(one) &&
+    [one["from"], one["until"]].every((at) => typeof at === "string") &&
+    ["usd", "estimated_usd", "tokens", "unpriced"].every(
+      (name) => Number.isFinite(one[name]) && Number(one[name]) >= 0,
+    );
+  return isFields(value) && isWindow(value["day"]) && isWindow(value["week"]);
 }
 
 /** `hosts --json`. */

@@ -102,6 +102,12 @@ export class FleetLink implements Line, AsyncDisposable {
     );
   }
 
+  /** What other hosts tell of what they spend, as far as it counts: somebody else could write anything. */
+  async spends(own: string): Promise<Record<string, NonNullable<HostFact["spend"]>>> {
+    const facts = (await this.#facts()).filter(({ seal, value }) => counts(seal) && value.host !== own);
+    return Object.fromEntries(facts.flatMap(({ value: { host, spend } }) => (spend ? [[host, spend]] : [])));
+  }
+
   async #names(): Promise<string[]> {
     return (await this.#facts()).map(({ value }) => value.host);
   }

@@ -260,6 +260,8 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     running: "agents",
     max_running: "",
     full: "too little room on its disk for another agent",
+    spend:
+      "of its workspace, `{day, week}`, each `{from, until, usd, estimated_usd, tokens, unpriced}` (may be missing)",
     sent: "how far its journal is at the hub (may be missing)",
     reachable: "it answered just now",
     draining: "it gets no new agents",

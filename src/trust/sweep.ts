@@ -20,7 +20,7 @@ const GONE_MS = 30 * DAY_MS;
 /** Of each kind as many as `most`, beginning anywhere; gives how many went. */
 export function sweep(state: StateFolder, most: number = Number.POSITIVE_INFINITY, nowMs: number = Date.now()): number {
   let removed = 0;
-  for (const kind of ["workspaces", "configs", "later", "budgets", "told"] as const) {
+  for (const kind of ["workspaces", "configs", "later", "budgets", "told", "heard"] as const) {
     const names = state.names(kind);
     const first = Math.floor(Math.random() * names.length);
     for (const name of [...names.slice(first), ...names.slice(0, first)].slice(0, most)) {

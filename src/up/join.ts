@@ -5,6 +5,8 @@
 import { createHash } from "node:crypto";
 import { availableParallelism, freemem, hostname, loadavg, totalmem } from "node:os";
 import { resolve } from "node:path";
+import { zoneOf } from "../budget/budgets.ts";
+import { type HostSpend, keepHeard, ownSpend } from "../budget/fleet-spend.ts";
 import type { Config } from "../core/config/config.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { maskText } from "../core/mask/mask.ts";
@@ -155,6 +157,7 @@ class Host {
   #told = Number.NEGATIVE_INFINITY;
   #forgot = Number.NEGATIVE_INFINITY;
   #agents = "";
+  #heard = "";
 
   private constructor(context: Context, name: string, link: FleetLink) {
     this.#context = context;
@@ -223,11 +226,23 @@ class Host {
     };
     const sent = await this.#forwarder.sent();
     if (sent !== undefined) fact.sent = sent;
+    const spend = spendIfKnown(this.#context);
+    if (spend !== undefined) fact.spend = spend;
     await this.#put(`hosts/${this.name}`, fact);
+    if (spend !== undefined) await this.#hear();
     const text = JSON.stringify(agents);
     if (text === this.#agents) return;
     await this.#put(`agents/${this.name}`, { v: 1, at: iso(), agents } satisfies AgentsFact);
     this.#agents = text;
+  }
+
+  /** What the others spend, for a budget of the fleet. */
+  async #hear(): Promise<void> {
+    const others = await this.link.spends(this.name);
+    const text = JSON.stringify(others);
+    if (text === this.#heard) return;
+    keepHeard(this.#context, others);
+    this.#heard = text;
   }
 
   /** It is ours alone, so whatever is there now is replaced. */
@@ -239,6 +254,16 @@ class Host {
 
   async close(): Promise<void> {
     await this.link.close();
+  }
+}
+
+/** What cannot be read is told by whoever has to know it. */
+function spendIfKnown(context: Context): HostSpend | undefined {
+  try {
+    return ownSpend(context, zoneOf(context));
+  } catch (error) {
+    if (error instanceof MidwatchError) return undefined;
+    throw error;
   }
 }
 

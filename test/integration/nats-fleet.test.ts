@@ -1,7 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { spendingCli } from "../support/cli/spending-cli.ts";
 import { type CliResult, midwatch } from "../support/cli.ts";
 import { told } from "../support/data/events.ts";
 import { folder } from "../support/folder.ts";
@@ -37,12 +38,34 @@ describe.skipIf(!hasNats("current"))("a fleet", { timeout: patient(90_000) }, ()
     return (...args) => midwatch(cwd, args, env);
   }
 
-  function parsed<T = Record<string, unknown>>({ stdout }: CliResult): T[] {
+  function parsed<T = Record<string, unknown>>({ stdout }: Pick<CliResult, "stdout">): T[] {
     return stdout
       .split("\n")
       .filter(Boolean)
       .map((line) => JSON.parse(line) as T);
   }
+
+  it("a budget of the fleet counts what all hosts spend, also of one that is away", async () => {
+    const [a, b] = [lab(), lab()];
+    vi.stubEnv("PATH", `${spendingCli(a.folder, { usdPerCall: 0.01, everyMs: 100, calls: 6 })}:${process.env["PATH"]}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const cli = async (at: Lab, ...args: string[]): Promise<Record<string, unknown>[]> =>
+      parsed(await at.cli(...args, "--json"));
+    const [, away] = [join_(a, "rich", "alpha"), join_(b, "rich", "beta")];
+    vi.stubEnv("MIDWATCH_NATS_FLEET", "rich");
+    await cli(a, "budget", "set", "day", "0.05", "--fleet");
+    const run = ["run", "--driver", "claude", "--no-mcp", "spend"];
+    expect(await cli(b, ...run)).toMatchObject([{ phase: "running" }]);
+    const spent = async (): Promise<unknown> => (await cli(a, "budget"))[0]?.["spent"];
+    await expect.poll(spent, SOON).toBeCloseTo(0.06, 6);
+    away.kill("SIGKILL");
+    const [held] = await cli(a, ...run);
+    const why = expect.stringContaining("for the fleet is spent");
+    expect(held).toMatchObject({ phase: "intended", wake: { on: "budget", why } });
+    expect(await cli(a, "budget", "raise", "day", "1")).toMatchObject([{ reach: "fleet", of: 1 }]);
+    const phases = async (): Promise<unknown> => (await cli(a, "ls")).map(({ phase }) => phase);
+    await expect.poll(phases, SOON).toEqual(["running"]);
+  });
 
   it("hosts join, agents are placed, read, told and stopped from anywhere", async () => {
     const [a, b] = [lab(), lab()];

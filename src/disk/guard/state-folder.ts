@@ -11,7 +11,7 @@ import { makeFolders } from "../make-folders.ts";
 import { createExclusive, readJson, replace } from "../replace.ts";
 
 /** One folder for each kind of record. */
-type Kind = "workspaces" | "configs" | "later" | "fleets" | "budgets" | "told";
+type Kind = "workspaces" | "configs" | "later" | "fleets" | "budgets" | "told" | "heard";
 
 export class StateFolder {
   readonly path: string;

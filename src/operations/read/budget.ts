@@ -121,6 +121,8 @@ function nameOf({ period, label, everywhere, fleet }: Named): BudgetName {
       "--everywhere and --fleet exclude each other.",
       "One budget is of one machine, the other of all hosts.",
     );
+  if (fleet && (label !== undefined || !["day", "week"].includes(period)))
+    throw usage("A fleet has budgets of a day and a week, for all that its hosts spend.", "Leave --label out.");
   const reach: Reach | undefined = everywhere ? "user" : fleet ? "fleet" : undefined;
   return { period: parsePeriod(period), label, reach };
 }
