@@ -9,7 +9,7 @@ import type { Context } from "../workspace/context.ts";
 import type { Sum } from "./budget-plan.ts";
 import { windowOf } from "./window.ts";
 
-export interface WindowSpend extends Sum {
+interface WindowSpend extends Sum {
   from: string;
   until: string;
 }
