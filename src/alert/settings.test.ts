@@ -49,8 +49,11 @@ describe("settings of alerts", () => {
     expect(settings.secrets).toEqual([SECRET, env.SLACK_URL, "tk_in_a_file"]);
   });
 
-  it("without rules, errors and worse go everywhere", () => {
-    expect(readSettings(route(hook), { env, folder: "/" }).rules).toEqual([{ severity: "error", routes: ["ops"] }]);
+  it("without rules, errors and worse go everywhere, and what is told of budgets", () => {
+    expect(readSettings(route(hook), { env, folder: "/" }).rules).toEqual([
+      { severity: "error", routes: ["ops"] },
+      { type: ["budget.*"], routes: ["ops"] },
+    ]);
   });
 
   it.each([

@@ -37,6 +37,8 @@ async function stage(permission: "plan" | "all" = "plan") {
 /** Something that each operation takes, so that its rights are what is asked. */
 const INPUT: Record<string, { body: object; words: string[] }> = {
   restart: { body: { agent: "OTHER" }, words: ["OTHER"] },
+  "budget set": { body: { period: "day", amount: ["900"] }, words: ["day", "900"] },
+  "budget raise": { body: { period: "day", amount: ["900"] }, words: ["day", "900"] },
   stop: { body: { agents: ["OTHER"] }, words: ["OTHER"] },
   task: { body: { description: "x", file: ["/etc/passwd"] }, words: ["x"] },
   sync: { body: { remote: "./x" }, words: ["--remote", "./x"] },
