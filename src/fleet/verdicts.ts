@@ -9,6 +9,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseAgentId } from "../core/ids.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { resolveId } from "../facts/locate.ts";
+import type { Prices } from "../spend/prices.ts";
 import { type Needs, needs } from "../watch/attention.ts";
 import { type CostQuery, costOf, costSeries } from "../watch/cost-of.ts";
 import type { Batch } from "../watch/file-reader.ts";
@@ -56,6 +57,11 @@ export class Verdicts extends HoldsContext {
   stored(agent: AgentId, run: number): AgentSummary | undefined {
     const row = withReader(this.context, ({ watched }) => watched.summary(agent, run));
     return row?.data as unknown as AgentSummary | undefined;
+  }
+
+  /** The list of prices in force here. */
+  get prices(): Prices {
+    return this.context.prices;
   }
 
   /** Places in logs, this workspace's and others. */
