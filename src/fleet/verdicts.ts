@@ -87,7 +87,7 @@ export class Verdicts extends HoldsContext {
   /** What other projects cost is not an agent's business. */
   #mayLook({ everywhere = false }: CostQuery): Context {
     if (everywhere) assertPerson(this.context, "see what agents of other projects cost");
-    return this.context;
+    return this.priced;
   }
 
   /** Who needs a person now; looks at the logs of all that live. `onLeft` as in a list. */

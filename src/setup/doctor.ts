@@ -149,6 +149,7 @@ export async function examine(
 
 /** A price that has changed makes every estimate wrong, and with it every limit that rests on one. */
 export function pricesCheck(prices: Prices, nowMs: number): [Check["state"], string] {
+  if (prices.fault !== undefined) throw prices.fault;
   const stale = prices.stale(nowMs);
   const [oldest] = stale;
   if (oldest === undefined)

@@ -32,8 +32,12 @@ export class Prices {
   /** The day of the newest of them. */
   readonly asOf: string;
 
-  constructor(models: ReadonlyMap<string, Price>) {
+  /** Why a list of the user's does not count. Nothing is started on prices that a person meant to be others; a stop goes on. */
+  readonly fault: MidwatchError | undefined;
+
+  constructor(models: ReadonlyMap<string, Price>, fault?: MidwatchError) {
     this.#models = models;
+    this.fault = fault;
     this.asOf = [...models.values()].reduce((newest, { date }) => (date > newest ? date : newest), "");
   }
 
@@ -72,6 +76,11 @@ export class Prices {
   /** With those of a file, which count before ours. */
   with(models: ReadonlyMap<string, Price>): Prices {
     return new Prices(new Map([...this.#models, ...models]));
+  }
+
+  /** The same, where those of a file cannot be used. */
+  despite(fault: MidwatchError): Prices {
+    return new Prices(this.#models, fault);
   }
 }
 

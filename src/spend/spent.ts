@@ -45,7 +45,7 @@ function toldParts(
 ): SpentPart[] {
   const sums = costed.reduce((sum, one) => sum + one.cost_usd, 0);
   const tokens = costed.reduce((sum, one) => sum + sizeOf(one.tokens), 0);
-  const whole = Math.abs(sums - all.cost_usd) < 1e-6 && tokens === sizeOf(all.tokens);
+  const whole = costed.length > 0 && Math.abs(sums - all.cost_usd) < 1e-6 && tokens === sizeOf(all.tokens);
   return (whole ? costed : [all]).map(({ model, tokens: used, cost_usd: usd }) => ({
     model,
     tokens: used,

@@ -39,7 +39,7 @@ describe("stretches", () => {
     ["3 hours", 3, 1 / 12],
     ["a day", 24, 1],
     ["4 days", 96, 3],
-    ["30 days", 720, 24],
+    ["20 days", 480, 24],
   ])("of %s are as fine as there is room for", (_, long, each) => {
     const until = at("2026-11-19T12:34:56Z");
     const edges = stretches(until - long * HOUR_MS, until, 50);

@@ -61,7 +61,7 @@ it.runIf(mayMount)(
     const disk = tmpfs("size=2m");
     const env = { ...process.env, XDG_STATE_HOME: disk };
     const place = folder();
-    const workspace = openWorkspace({ workspace: place, make: true, env, cwd: place });
+    const workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, env, cwd: place });
     const line = JSON.stringify({
       type: "result",
       subtype: "success",
@@ -72,7 +72,7 @@ it.runIf(mayMount)(
     const bin = folder();
     writeFileSync(join(bin, "claude"), `#!/bin/sh\ncat > /dev/null\necho '${line}'\n`, { mode: 0o755 });
     const again = openWorkspace({
-      workspace: place,
+      workspace: join(place, ".agent-workspace"),
       env: { ...env, PATH: `${bin}:${process.env["PATH"]}` },
       cwd: place,
     });

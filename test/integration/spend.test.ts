@@ -3,15 +3,21 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CostBucket, CostRecord } from "../../src/core/cost-record.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
+import { modelName } from "../../src/spend/figures.ts";
 import { Ledger } from "../../src/spend/ledger.ts";
+import { LISTED } from "../../src/spend/prices.ts";
+import { startCli } from "../support/cli/cli-trial.ts";
+import { isInstalled } from "../support/cli/real-clis.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
+import { ModelApi } from "../support/model/model-api/server.ts";
+import { patient } from "../support/patience.ts";
 import { trustProject, writeConfig } from "../support/trusted.ts";
-import { type Lab, supportFile, until } from "../support/workspace.ts";
+import { type Lab, supportFile, text, until } from "../support/workspace.ts";
 
 const WORKER = supportFile("worker/ledger-worker.ts");
 const usage = (input: number, output: number) => ({
@@ -61,8 +67,8 @@ it("eight processes that write at once lose nothing, also of a run that all of t
   const ledger = new Ledger(() => path);
   const all = ledger.spent({});
   expect(all).toMatchObject({ runs: 41, tokens: { input: 41 * 400, output: 41 * 40 } });
-  expect(all.usd).toBe(41 * 0.04);
-  expect(ledger.spent({ workspace: "w3" }).usd).toBe(5 * 0.04);
+  expect(all.usd).toBe(1.64);
+  expect(ledger.spent({ workspace: "w3" }).usd).toBe(0.2);
   expect(ledger.sums({}, "project")).toHaveLength(9);
   ledger.close();
 });
@@ -137,9 +143,9 @@ describe("a run", () => {
   it("of a workspace whose ledger is gone, or was never written, is taken up from the registry", async () => {
     const env = { ...process.env, XDG_STATE_HOME: folder() };
     const place = folder();
-    const workspace = openWorkspace({ workspace: place, make: true, env, cwd: place });
+    const workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, env, cwd: place });
     withEcho(place, env);
-    const again = openWorkspace({ workspace: place, env, cwd: place });
+    const again = openWorkspace({ workspace: join(place, ".agent-workspace"), env, cwd: place });
     const { agent } = await again.runs.start({ driver: "echo", prompt: "Say it" });
     await again.runs.wait([agent]);
     const before = again.verdicts.cost({ by: "agent" });
@@ -148,7 +154,7 @@ describe("a run", () => {
     workspace.close();
     const state = join(env.XDG_STATE_HOME, "midwatch");
     for (const suffix of ["", "-wal", "-shm"]) rmSync(join(state, `spend.db${suffix}`), { force: true });
-    const fresh = openWorkspace({ workspace: place, env, cwd: place });
+    const fresh = openWorkspace({ workspace: join(place, ".agent-workspace"), env, cwd: place });
     expect(fresh.verdicts.cost({ by: "agent" })).toEqual(before);
     expect(fresh.verdicts.cost({ by: "agent" })).toEqual(before);
     expect(fresh.verdicts.costSeries({ by: "agent" })).toMatchObject([
@@ -157,7 +163,7 @@ describe("a run", () => {
     fresh.close();
     // A stranger reads the same from the files alone, and records nothing.
     const stranger = { ...process.env, XDG_STATE_HOME: folder() };
-    const read = openWorkspace({ workspace: place, env: stranger, cwd: place });
+    const read = openWorkspace({ workspace: join(place, ".agent-workspace"), env: stranger, cwd: place });
     expect(read.verdicts.cost({ by: "agent" })).toMatchObject([{ of: agent, cost_usd: 0.5 }, { of: "all" }]);
     expect(() => readFileSync(join(stranger.XDG_STATE_HOME, "midwatch", "spend.db"))).toThrow(/ENOENT/);
     read.close();
@@ -167,7 +173,7 @@ describe("a run", () => {
     const env = { ...process.env, XDG_STATE_HOME: folder() };
     const place = folder();
     withEcho(place, env);
-    const workspace = openWorkspace({ workspace: place, make: true, env, cwd: place });
+    const workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, env, cwd: place });
     const state = join(env.XDG_STATE_HOME, "midwatch");
     writeFileSync(join(state, "spend.db"), Buffer.alloc(9000, 7), { mode: 0o600 });
     const run = async (): Promise<void> => {
@@ -207,12 +213,16 @@ it("all projects of a user are in one ledger, for people and not for agents", as
   const places = [folder(), folder()];
   for (const place of places) {
     withEcho(place, env);
-    const workspace = openWorkspace({ workspace: place, make: true, env, cwd: place });
+    const workspace = openWorkspace({ workspace: join(place, ".agent-workspace"), make: true, env, cwd: place });
     const { agent } = await workspace.runs.start({ driver: "echo", prompt: "Say it" });
     await workspace.runs.wait([agent]);
     workspace.close();
   }
-  const workspace = openWorkspace({ workspace: places[0], env, cwd: places[0] as string });
+  const workspace = openWorkspace({
+    workspace: join(places[0] as string, ".agent-workspace"),
+    env,
+    cwd: places[0] as string,
+  });
   expect(workspace.verdicts.cost().at(-1)).toMatchObject({ runs: 1, cost_usd: 0.5 });
   const all = workspace.verdicts.cost({ everywhere: true, by: "project" });
   expect(all.map(({ of, cost_usd }) => [of, cost_usd])).toEqual([
@@ -253,3 +263,63 @@ function withEcho(place: string, env: NodeJS.ProcessEnv): void {
   };
   writeConfig(place, { drivers: { echo: driver } }, env);
 }
+
+const WAIT_MS = 60_000;
+
+describe("real CLIs", () => {
+  let api: ModelApi;
+  beforeAll(async () => {
+    api = await ModelApi.start();
+  });
+  afterAll(() => api.close());
+  const calls = Array.from({ length: 12 }, (_, i) => ({ say: `Step ${i}.`, call: { bash: `echo ${i}; sleep 0.1` } }));
+  const steps = [...calls, { say: "Done." }];
+
+  it.skipIf(!isInstalled("claude"))(
+    "of Claude Code the ledger has an estimate while it works, and at its end what it says itself, by model",
+    async () => {
+      const at = lab();
+      const { record } = await startCli(at, api, "claude", { steps });
+      const rounds = at.workspace.verdicts.rounds();
+      await until(async () => {
+        await rounds.round();
+        return (at.workspace.verdicts.cost().at(-1)?.estimated_usd ?? 0) > 0;
+      }, WAIT_MS);
+      const estimate = at.workspace.verdicts.cost().at(-1)?.cost_usd ?? 0;
+      await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
+      const lines = text(record.log).trim().split("\n");
+      const result = lines
+        .map((line) => JSON.parse(line) as Record<string, never>)
+        .findLast(({ type }) => type === "result");
+      const { total_cost_usd, modelUsage } = result as unknown as {
+        total_cost_usd: number;
+        modelUsage: Record<string, { costUSD: number }>;
+      };
+      expect(total_cost_usd).toBeGreaterThan(0);
+      expect(estimate).toBeLessThanOrEqual(total_cost_usd * 1.01);
+      const records = at.workspace.verdicts.cost({ by: "model" });
+      expect(records.at(-1)).toMatchObject({ of: "all", estimated_usd: 0, unpriced: 0 });
+      expect(records.at(-1)?.cost_usd).toBeCloseTo(total_cost_usd, 5);
+      for (const [model, { costUSD }] of Object.entries(modelUsage))
+        expect(records.find(({ of }) => of === modelName(model))?.cost_usd ?? 0, model).toBeCloseTo(costUSD, 5);
+    },
+    patient(90_000),
+  );
+
+  it.skipIf(!isInstalled("codex"))(
+    "of Codex it has the price of its tokens, within 1 % of what they cost",
+    async () => {
+      const at = lab();
+      const { record } = await startCli(at, api, "codex", { steps }, { run: ["--model", "gpt-5"] });
+      await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
+      const { tokens, cost_usd, cost_estimated } = await at.workspace.runs.show(record.agent);
+      expect(tokens?.input).toBeGreaterThan(0);
+      const price = LISTED.of("gpt-5", tokens) as number;
+      expect(cost_estimated).toBe(true);
+      expect(Math.abs((cost_usd ?? 0) / price - 1)).toBeLessThan(0.01);
+      expect(at.workspace.verdicts.cost().at(-1)).toMatchObject({ runs: 1, unpriced: 0 });
+      expect(Math.abs((at.workspace.verdicts.cost().at(-1)?.cost_usd ?? 0) / price - 1)).toBeLessThan(0.01);
+    },
+    patient(90_000),
+  );
+});
