@@ -128,6 +128,8 @@ it(
     for (let at = 64 << 10; at < size; at += 64 << 10) writeSync(fd, Buffer.alloc(8192, 7), 0, 8192, at);
     closeSync(fd);
     const [one, two] = [open(), open()];
+    // Whoever reads all of it meets the damage.
+    expect([one.spent({}).usd, two.spent({}).usd]).toEqual([0, 0]);
     expect(one.record(word("b", 1))).toBe(true);
     expect(two.record(word("c", 2))).toBe(true);
     expect(one.spent({})).toMatchObject({ runs: 2, usd: 3 });
