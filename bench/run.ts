@@ -11,6 +11,7 @@ import { keeperBinary } from "../src/process/keeper-binary.ts";
 import { against } from "./against.ts";
 import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
+import { bench as cost } from "./cost.ts";
 import { bench as flood } from "./flood.ts";
 import { bench as http } from "./http.ts";
 import { bench as idleKeepers } from "./idle.ts";
@@ -46,6 +47,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   registry,
   positions,
   "watch-load": watchLoad,
+  cost,
   stop,
   cleanup,
   unseen,

@@ -13,6 +13,13 @@ export abstract class HoldsContext {
     return this.#context;
   }
 
+  /** For what rests on prices: refused while those that a person named cannot be used. */
+  protected get priced(): Context {
+    const { fault } = this.#context.prices;
+    if (fault !== undefined) throw fault;
+    return this.#context;
+  }
+
   /** For what starts, signals, changes or deletes something: refused in a workspace that can only be read. */
   protected get acting(): Context {
     assertOurs(this.#context);

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import { budgetsFrom } from "../core/config/budget.ts";
 import { type Config, type ConfigInput, loadConfig } from "../core/config/config.ts";
-import { MidwatchError } from "../core/errors.ts";
+import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import { setOnlyRead } from "../disk/guard/only-read.ts";
 import { assertOwner } from "../disk/guard/owner.ts";
@@ -84,10 +84,15 @@ export function pricesOf({ root }: Layout, { prices_file: file }: Config): Price
   if (file === "") return LISTED;
   const path = resolve(root, "..", file);
   const text = readText(path);
-  if (text !== undefined) return LISTED.with(parsePrices(path, text));
-  throw new MidwatchError("BAD_CONFIG", `prices_file: ${quote(path)} cannot be read.`, {
-    hint: "Paths in midwatch.config.json begin at its folder.",
-  });
+  if (text === undefined) {
+    const hint = "Paths in midwatch.config.json begin at its folder.";
+    return LISTED.despite(new MidwatchError("BAD_CONFIG", `prices_file: ${quote(path)} cannot be read.`, { hint }));
+  }
+  try {
+    return LISTED.with(parsePrices(path, text));
+  } catch (error) {
+    return LISTED.despite(toMidwatchError(error));
+  }
 }
 
 function tellSetAside(context: Context, aside: string): void {

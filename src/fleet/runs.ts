@@ -29,7 +29,7 @@ export class Runs extends HoldsContext {
   /** Starts an agent; returns when it runs, or waits for its turn (`queue`). */
   async start(options: StartOptions): Promise<RunRecord> {
     const granted = grant(this.acting, options);
-    const driver = await findDriver(this.context, options.driver ?? "command");
+    const driver = await findDriver(this.priced, options.driver ?? "command");
     const started = await start(this.context, driver, granted).catch(async (error: unknown) => {
       if (!(error instanceof MidwatchError && error.code === "REFUSED_LIMIT" && error.retryable)) throw error;
       await reconcile(this.context); // Those that ended while nobody looked were counted as live.
@@ -43,7 +43,7 @@ export class Runs extends HoldsContext {
     assertPerson(this.acting, "restart agents");
     const agent = resolveId(this.context, id);
     await reconcile(this.context, { of: [agent] });
-    const launched = await restart(this.context, agent, options);
+    const launched = await restart(this.priced, agent, options);
     return runRecord(launched, locate(this.context, agent).listed.agent.task);
   }
 

@@ -9,6 +9,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, parseAgentId } from "../core/ids.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { resolveId } from "../facts/locate.ts";
+import type { Prices } from "../spend/prices.ts";
 import { type Needs, needs } from "../watch/attention.ts";
 import { type CostQuery, costOf, costSeries } from "../watch/cost-of.ts";
 import type { Batch } from "../watch/file-reader.ts";
@@ -58,6 +59,11 @@ export class Verdicts extends HoldsContext {
     return row?.data as unknown as AgentSummary | undefined;
   }
 
+  /** The list of prices in force here. */
+  get prices(): Prices {
+    return this.context.prices;
+  }
+
   /** Places in logs, this workspace's and others. */
   get positions(): Positions {
     return positions(this.context);
@@ -81,7 +87,7 @@ export class Verdicts extends HoldsContext {
   /** What other projects cost is not an agent's business. */
   #mayLook({ everywhere = false }: CostQuery): Context {
     if (everywhere) assertPerson(this.context, "see what agents of other projects cost");
-    return this.context;
+    return this.priced;
   }
 
   /** Who needs a person now; looks at the logs of all that live. `onLeft` as in a list. */

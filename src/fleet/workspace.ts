@@ -147,6 +147,9 @@ export class Workspace extends HoldsContext {
       said.push(`${config.path} is not trusted: its budget counts only where it is stricter. Next: midwatch trust`);
     if (ownership.why !== undefined)
       said.push(`${this.root} is only read: ${ownership.why}. Next: midwatch trust --workspace`);
+    const { fault } = this.context.prices;
+    if (fault !== undefined)
+      said.push(`${fault.message} Those that midwatch comes with count. ${fault.hint ?? ""}`.trim());
     return said;
   }
 

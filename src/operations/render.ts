@@ -85,7 +85,7 @@ export function used({ tokens, ...cost }: Pick<ListRecord, "tokens" | "cost_usd"
 }
 
 /** `~` marks what was worked out from a list of prices. */
-export function costWords({ cost_usd, cost_estimated }: Pick<ListRecord, "cost_usd" | "cost_estimated">): string {
+function costWords({ cost_usd, cost_estimated }: Pick<ListRecord, "cost_usd" | "cost_estimated">): string {
   return cost_usd === null ? "cost unknown" : `${cost_estimated ? "~" : ""}${cost_usd.toFixed(4)} USD`;
 }
 

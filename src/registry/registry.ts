@@ -310,9 +310,13 @@ export class Registry {
     }));
   }
 
-  /** Every run that began or was still going at or after this time. */
-  runsSince(since: string): Listed[] {
-    return this.#listed("coalesce(runs.ended_at, '9999') >= ? ORDER BY runs.created_at, runs.agent", [since]);
+  /** Every agent with a run that began or was still going at or after this time. */
+  agentsSince(since: string): { task: TaskId; agent: AgentId; run: number }[] {
+    const sql = `SELECT agents.task, runs.agent, max(runs.run) AS run FROM runs JOIN agents ON agents.id = runs.agent
+      WHERE coalesce(runs.ended_at, '9999') >= ? GROUP BY runs.agent`;
+    return this.#db
+      .all(sql, since)
+      .map(({ task, agent, run }) => ({ task: task as TaskId, agent: agent as AgentId, run: Number(run) }));
   }
 
   /** Every run that used anything, as far as is known here. */

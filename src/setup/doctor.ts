@@ -15,6 +15,7 @@ import { probeTier } from "../process/keeper.ts";
 import { keeperBinary } from "../process/keeper-binary.ts";
 import { toolVersion } from "../process/tool.ts";
 import { unitRisk } from "../process/unit.ts";
+import { LISTED, type Prices } from "../spend/prices.ts";
 import { sweep } from "../trust/sweep.ts";
 
 /** Where `midwatch up` serves unless it is told otherwise. */
@@ -96,6 +97,7 @@ export async function examine(
       ];
     return ["ok", swept === 0 ? state.path : `${state.path}; ${swept} records of what is gone were removed`];
   });
+  await add("prices", () => pricesCheck(workspace?.verdicts.prices ?? LISTED, Date.now()));
   if (workspace === undefined) {
     checks.push({ check: "workspace", state: "warning", message: "none here yet; `midwatch run` makes one" });
     return checks;
@@ -143,6 +145,17 @@ export async function examine(
     return ["ok", made ? `rebuilt: ${made.tasks} tasks, ${made.agents} agents, ${made.runs} runs` : "sound"];
   });
   return checks;
+}
+
+/** A price that has changed makes every estimate wrong, and with it every limit that rests on one. */
+export function pricesCheck(prices: Prices, nowMs: number): [Check["state"], string] {
+  if (prices.fault !== undefined) throw prices.fault;
+  const stale = prices.stale(nowMs);
+  const [oldest] = stale;
+  if (oldest === undefined)
+    return ["ok", `of ${prices.asOf} (estimates only; what a CLI tells of its cost counts first)`];
+  const all = stale.length === 1 ? `the price of ${oldest.model} is` : `${stale.length} prices are`;
+  return ["warning", `${all} older than 120 days (${oldest.date}): update midwatch, or set prices_file (docs/cost.md)`];
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -42,6 +42,7 @@ const MIGRATIONS: readonly string[] = [
     model TEXT NOT NULL,${FIGURES},
     PRIMARY KEY (minute, run, model)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX points_of ON points (run);
   `,
 ];
 

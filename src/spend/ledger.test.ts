@@ -63,6 +63,13 @@ describe("a word about a run", () => {
     expect(ledger.known("w1")).toEqual(new Map([["a.1", true]]));
   });
 
+  it("of one that was taken up in the middle and knows of less money says nothing", () => {
+    const { ledger } = book();
+    ledger.record(word([part(30, 0.3)]), NOON);
+    expect(ledger.record(word([part(40, null)]), NOON)).toBe(false);
+    expect(ledger.spent({})).toMatchObject({ usd: 0.3, unpriced: 0 });
+  });
+
   it("whose model has no price is counted in tokens, until there is one", () => {
     const { ledger } = book();
     ledger.record(word([part(10, null, true, "new"), part(10, 0.1)]), NOON);
@@ -87,10 +94,10 @@ describe("a word about a run", () => {
         const ledger = new Ledger(() => ":memory:");
         const one = ({ tokens, usd, told, model }: typeof end): SpentPart => part(tokens, usd / 1000, !told, model);
         for (const [n, each] of words.entries()) {
-          const before = ledger.spent({}).tokens.input;
+          const before = ledger.spent({}).usd;
           ledger.record(word([one(each)]), NOON + n * 60_000);
-          // Only its CLI's word takes tokens back.
-          if (!each.told) expect(ledger.spent({}).tokens.input).toBeGreaterThanOrEqual(before);
+          // Only its CLI's own word takes money back.
+          if (!each.told) expect(ledger.spent({}).usd).toBeGreaterThanOrEqual(before);
         }
         ledger.record(word([one(end)], { final: true }), NOON + DAY_MS);
         for (const each of words) ledger.record(word([one(each)]), NOON + 2 * DAY_MS);

@@ -149,7 +149,10 @@ interface News {
   deltas: readonly (readonly [string, Figures])[];
 }
 
-/** Of two words about a run the later one is the final one, else the one that has heard more of the CLI's own figures, else of its tokens. */
+/**
+ * Of two words about a run the later one is the final one, else the one that has heard more of the CLI's own figures, else the one that
+ * knows of more money, else of more tokens. One that was taken up in the middle of a long log may know less than was known before.
+ */
 function newsOf(db: Statements, totals: RunTotals): News {
   const { workspace, agent, run, parts, final } = totals;
   const sql = `SELECT n, told, tokens, final FROM runs
@@ -158,20 +161,22 @@ function newsOf(db: Statements, totals: RunTotals): News {
   const now = figuresOf(parts);
   if (known === undefined) return { news: final || now.size > 0, row: undefined, deltas: [...now] };
   const row = Number(known["n"]);
+  const stored = db.all(`SELECT model, ${NAMES} FROM totals WHERE run = ?`, row);
+  const before = new Map(stored.map((one) => [String(one["model"]), one as unknown as Figures]));
   const behind =
     Number(known["final"]) - Number(final) ||
     Number(known["told"]) - told(totals) ||
+    microsOf(before) - microsOf(now) ||
     Number(known["tokens"]) - tokensOf(parts);
   if (behind > 0 && !final) return { news: false, row, deltas: [] };
-  const before = new Map(
-    db
-      .all(`SELECT model, ${NAMES} FROM totals WHERE run = ?`, row)
-      .map((one) => [String(one["model"]), one as unknown as Figures]),
-  );
   const deltas = [...new Set([...before.keys(), ...now.keys()])]
     .map((model) => [model, minus(now.get(model) ?? NOTHING, before.get(model) ?? NOTHING)] as const)
     .filter(([, figures]) => !isNothing(figures));
   return { news: deltas.length > 0 || behind !== 0, row, deltas };
+}
+
+function microsOf(sums: ReadonlyMap<string, Figures>): number {
+  return [...sums.values()].reduce((sum, { micros }) => sum + micros, 0);
 }
 
 function put(db: Statements, totals: RunTotals, atMs: number): boolean {

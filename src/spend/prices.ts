@@ -8,10 +8,10 @@ import { modelName } from "./figures.ts";
 import listed from "./prices.json" with { type: "json" };
 
 /** US dollars for a million tokens. */
-export type Rates = Tokens;
+type Rates = Tokens;
 
 /** The rates of a request whose prompt is longer than so many tokens, for all of its tokens. */
-export interface Tier extends Rates {
+interface Tier extends Rates {
   above: number;
 }
 
@@ -24,7 +24,7 @@ export interface Price extends Rates {
 }
 
 const MILLION = 1_000_000;
-export const KINDS: readonly (keyof Tokens)[] = ["input", "output", "cache_read", "cache_write"];
+const KINDS: readonly (keyof Tokens)[] = ["input", "output", "cache_read", "cache_write"];
 const STALE_MS = 120 * 24 * 3_600_000;
 
 export class Prices {
@@ -32,8 +32,12 @@ export class Prices {
   /** The day of the newest of them. */
   readonly asOf: string;
 
-  constructor(models: ReadonlyMap<string, Price>) {
+  /** Why a list of the user's does not count. Nothing is started on prices that a person meant to be others; a stop goes on. */
+  readonly fault: MidwatchError | undefined;
+
+  constructor(models: ReadonlyMap<string, Price>, fault?: MidwatchError) {
     this.#models = models;
+    this.fault = fault;
     this.asOf = [...models.values()].reduce((newest, { date }) => (date > newest ? date : newest), "");
   }
 
@@ -47,9 +51,13 @@ export class Prices {
     const { tiers = [] } = price;
     const longest = prompt ?? promptOf(tokens);
     const tier = tiers.findLast(({ above }) => longest > above);
-    if (tier !== undefined && prompt === undefined) return null;
-    const rates = tier ?? price;
-    return KINDS.reduce((sum, kind) => sum + (tokens[kind] * rates[kind]) / MILLION, 0);
+    return tier !== undefined && prompt === undefined ? null : sumOf(tokens, tier ?? price);
+  }
+
+  /** What they cost at the least: as if every prompt were short; 0 without a price. */
+  least(model: string | null, tokens: Tokens): number {
+    const price = model === null ? undefined : this.find(model);
+    return price === undefined ? 0 : sumOf(tokens, price);
   }
 
   /** By its own name or that of its family: another size (`-mini`) is another model. */
@@ -69,13 +77,22 @@ export class Prices {
   with(models: ReadonlyMap<string, Price>): Prices {
     return new Prices(new Map([...this.#models, ...models]));
   }
+
+  /** The same, where those of a file cannot be used. */
+  despite(fault: MidwatchError): Prices {
+    return new Prices(this.#models, fault);
+  }
+}
+
+function sumOf(tokens: Tokens, rates: Rates): number {
+  return KINDS.reduce((sum, kind) => sum + (tokens[kind] * rates[kind]) / MILLION, 0);
 }
 
 /** The list that comes with midwatch. */
 export const LISTED: Prices = new Prices(new Map(Object.entries(listed.models as Record<string, Price>)));
 
 /** What a request sends, from a cache or not. */
-export function promptOf({ input, cache_read, cache_write }: Tokens): number {
+function promptOf({ input, cache_read, cache_write }: Tokens): number {
   return input + cache_read + cache_write;
 }
 

@@ -33,7 +33,9 @@ export function spent(
   const before = since.reduce((left, one) => subtractTokens(left, one.tokens), tokens ?? NO_TOKENS);
   const told = cost_usd === null ? [] : toldParts({ model: model ?? asked, tokens: before, cost_usd }, costed);
   const parts = [...told, ...since.filter((part) => sizeOf(part.tokens) > 0)];
-  return { ...sumOf(parts), parts };
+  const unknown = parts.filter(({ usd }) => usd === null);
+  const least = unknown.reduce((sum, one) => sum + prices.least(one.model, one.tokens), knownOf(parts));
+  return { ...sumOf(parts), least, parts };
 }
 
 /** The whole is what the CLI told; its parts count when they add up to it. */
@@ -43,7 +45,7 @@ function toldParts(
 ): SpentPart[] {
   const sums = costed.reduce((sum, one) => sum + one.cost_usd, 0);
   const tokens = costed.reduce((sum, one) => sum + sizeOf(one.tokens), 0);
-  const whole = Math.abs(sums - all.cost_usd) < 1e-6 && tokens === sizeOf(all.tokens);
+  const whole = costed.length > 0 && Math.abs(sums - all.cost_usd) < 1e-6 && tokens === sizeOf(all.tokens);
   return (whole ? costed : [all]).map(({ model, tokens: used, cost_usd: usd }) => ({
     model,
     tokens: used,
@@ -53,8 +55,11 @@ function toldParts(
 }
 
 /** Of a run that has ended. */
-export function sumOf(parts: readonly SpentPart[]): Omit<RunSpent, "parts"> {
-  const least = parts.reduce((sum, { usd }) => sum + (usd ?? 0), 0);
+export function sumOf(parts: readonly SpentPart[]): Pick<RunSpent, "usd" | "estimated"> {
   const known = parts.length > 0 && parts.every(({ usd }) => usd !== null);
-  return { usd: known ? least : null, estimated: parts.some(({ estimated }) => estimated), least };
+  return { usd: known ? knownOf(parts) : null, estimated: parts.some(({ estimated }) => estimated) };
+}
+
+function knownOf(parts: readonly SpentPart[]): number {
+  return parts.reduce((sum, { usd }) => sum + (usd ?? 0), 0);
 }

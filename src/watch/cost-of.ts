@@ -2,6 +2,7 @@
  * What was spent, from the user's ledger; no log is read. What the ledger does not know yet is taken up into it from the registry first.
  * For a workspace that is not ours, or when the ledger cannot be had, one in memory is filled from the registry alone.
  */
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { CostBucket, CostBy, CostRecord } from "../core/cost-record.ts";
 import { MidwatchError } from "../core/errors.ts";
@@ -111,9 +112,10 @@ function withLedger<T>(context: Context, act: (ledger: Ledger, workspace: string
 
 /** What a model that was asked about these agents used, for each agent once. */
 function opinions(context: Context, sinceMs: number): Named[] {
-  const runs = withReader(context, (registry) => registry.runsSince(iso(sinceMs)));
-  const agents = new Map(runs.map(({ agent, run }) => [agent.id, { task: agent.task, agent: agent.id, run: run.run }]));
-  const used = [...agents.values()].map((one) => readOpinionState(context, one).used).filter(({ calls }) => calls > 0);
+  const runs = withReader(context, (registry) => registry.agentsSince(iso(sinceMs)));
+  // Most have none: asking for each file that is not there would be felt.
+  const asked = runs.filter(({ task, agent }) => existsSync(context.layout.agent(task, agent).secondOpinion));
+  const used = asked.map((one) => readOpinionState(context, one).used).filter(({ calls }) => calls > 0);
   const parts = used.map(({ input, output, model }): SpentPart => {
     const tokens = { input, output, cache_read: 0, cache_write: 0 };
     return { model, tokens, usd: context.prices.of(model, tokens), estimated: true };

@@ -21,17 +21,17 @@ export function takeOverWorkspace(root: string): void {
 }
 
 /** Writes the configuration of a project, and trusts it. */
-export function writeConfig(folder: string, value: object): void {
+export function writeConfig(folder: string, value: object, env: NodeJS.ProcessEnv = process.env): void {
   writeFileSync(join(folder, NAME), JSON.stringify(value));
-  trustProject(folder);
+  trustProject(folder, env);
 }
 
 /** Trusts the configuration as it is now. */
-export function trustProject(folder: string): void {
-  const state = new StateFolder(process.env);
+export function trustProject(folder: string, env: NodeJS.ProcessEnv = process.env): void {
+  const state = new StateFolder(env);
   trustConfig(
     readConfig(join(realpathSync(folder), NAME), state, () => []),
     state,
-    process.env,
+    env,
   );
 }

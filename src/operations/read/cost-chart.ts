@@ -105,7 +105,7 @@ function amountOf(parts: readonly CostBucket[]): string {
   const unknown = parts.some(({ unpriced_tokens }) => unpriced_tokens > 0);
   const usd = parts.reduce((sum, { cost_usd }) => sum + cost_usd, 0);
   if (usd === 0 && unknown) return "unknown";
-  return `${estimated ? "~" : ""}$${usd.toFixed(2)}${unknown ? " + unknown" : ""}`;
+  return `${estimated ? "~" : ""}${usd < 0 ? "-" : ""}$${Math.abs(usd).toFixed(2)}${unknown ? " + unknown" : ""}`;
 }
 
 function sumOf(parts: readonly CostBucket[]): number {
