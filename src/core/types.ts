@@ -213,6 +213,15 @@ export interface ShowRecord extends ListRecord {
   subagents: number | null;
   /** The call that it left for a person to decide. */
   deferred: DeferredCall | null;
+  /** Who watches the runs of its workspace for what only a reader of their logs can see. */
+  watched_by: Watcher;
+}
+
+/** `by` is null when nobody does; `agent` is the companion's. */
+export interface Watcher {
+  by: "up" | "companion" | null;
+  agent: AgentId | null;
+  pid: number | null;
 }
 
 /** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */

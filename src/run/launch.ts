@@ -22,6 +22,7 @@ import { type KeeperAnswer, startKeeper } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
+import { companionOf, watchOrders } from "../workspace/companion.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
 import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
 import { carriedBy } from "./rights-plan.ts";
@@ -84,7 +85,10 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
       "run",
       `${agent}.${run}`,
       nonce,
-      runOrders(layout, plan, context.trust.state.folder("later"), plan.firstLine),
+      [
+        ...runOrders(layout, plan, context.trust.state.folder("later"), plan.firstLine),
+        ...watchOrders(context, plan.intent),
+      ],
       context.env,
       carriedBy(layout.root, plan.intent),
     );
@@ -148,7 +152,8 @@ function reserve(context: Context, intent: IntentFact): void {
     queued: intent.queued ? 1 : 0,
     created_mono_ms,
   };
-  withWriter(context, (registry) => registry.insertRun(agentRow(intent), blank, context.config));
+  const limits = { ...context.config, besides: companionOf(context)?.agent };
+  withWriter(context, (registry) => registry.insertRun(agentRow(intent), blank, limits));
 }
 
 /** What the agent reads, and the files that only it may read. */

@@ -12,6 +12,7 @@ import { trackedFiles } from "../facts/tracked.ts";
 import { isPinned } from "../files/pin.ts";
 import type { Registry, RunRow } from "../registry/registry.ts";
 import { Maskers } from "../stream/maskers.ts";
+import { companionOf, watcherOf } from "../workspace/companion.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { isOurs } from "../workspace/trust.ts";
 import { worktreeState } from "../worktree/worktree.ts";
@@ -21,6 +22,8 @@ export interface ListOptions {
   /** Also those that ended more than a day ago. */
   all?: boolean | undefined;
   task?: string | undefined;
+  /** Also the companion, of which most people need not know. */
+  companion?: boolean | undefined;
   /** Told how many agents have ended that nobody has cleaned up after yet. */
   onLeft?: ((count: number) => void) | undefined;
 }
@@ -43,8 +46,10 @@ export async function list(context: Context, options: ListOptions): Promise<List
   for (const { agent, facts, row, left } of found)
     if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
       listed.push({ agent: agentRow(facts.intent), run: row });
+  const hidden = options.companion ? undefined : companionOf(context)?.agent;
   const maskers = new Maskers(context);
   return listed
+    .filter(({ agent }) => agent.id !== hidden)
     .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
     .filter(({ agent }) => options.task === undefined || agent.task === options.task)
     .map((entry) => {
@@ -86,6 +91,7 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     subagents: result?.subagents ?? null,
     deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
     children: below(context, agent, observed),
+    watched_by: await watcherOf(context),
     // Git runs what a repository says: not in one that came with a stranger's workspace.
     worktree: isOurs(context) ? await worktreeState(context, { task, agent, run: run.run }) : null,
   };

@@ -13,6 +13,7 @@ import { LAUNCH_MS } from "../facts/state.ts";
 import { placeId } from "../journal/event.ts";
 import { forgetLater, isRecorded, recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
+import { companionOf } from "../workspace/companion.ts";
 import { type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { compose } from "./compose.ts";
@@ -23,13 +24,16 @@ export async function startWaiting(context: Context, observed: readonly Observed
   const waiting = observed
     .filter(({ facts, row }) => row.phase === "intended" && facts.intent?.queued && !facts.stop)
     .sort((a, b) => (a.row.created_at < b.row.created_at ? -1 : 1));
+  const besides = waiting.length === 0 ? undefined : companionOf(context)?.agent;
   let started = 0;
   for (const { facts, agent, run } of waiting) {
+    const intent = facts.intent as IntentFact;
+    const most = Math.min(context.config.max_running, intent.max_running ?? Number.POSITIVE_INFINITY);
     const turn = (): boolean =>
-      withWriter(context, (registry) => registry.takeTurn(agent, run, context.config.max_running, LAUNCH_MS));
-    if (!isAsked(context, facts.intent as IntentFact)) continue;
+      withWriter(context, (registry) => registry.takeTurn(agent, run, most, LAUNCH_MS, besides));
+    if (!isAsked(context, intent)) continue;
     if (!turn()) break;
-    await startOne(context, facts.intent as IntentFact);
+    await startOne(context, intent);
     started++;
   }
   return started;

@@ -27,6 +27,7 @@ import { type Order, scanMembers, startKeeper } from "../process/keeper.ts";
 import type { Listed } from "../registry/registry.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
+import { watchOrders } from "../workspace/companion.ts";
 import { type Context, catchUp, type RunName, withReader } from "../workspace/context.ts";
 import { isOurs } from "../workspace/trust.ts";
 import { undoWorktree } from "../worktree/retire-worktree.ts";
@@ -180,11 +181,12 @@ export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */
 export async function adopt(
-  { layout, env, trust }: Context,
+  context: Context,
   facts: Facts,
   nonce: string,
   elsewhere: boolean = isElsewhere(facts),
 ): Promise<void> {
+  const { layout, env, trust } = context;
   const { intent } = facts;
   if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, elsewhere)) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
@@ -193,7 +195,7 @@ export async function adopt(
   const rights = { ...carriedBy(layout.root, intent), permission: leastPermission(["ask", intent.permission]) };
   const again: Order[] = isDamaged(facts.damaged, "done.json") ? [["done", "damaged"]] : [];
   const orders = commonOrders(layout, intent, trust.state.folder("later"));
-  await startKeeper("adopt", name, nonce, [...orders, ...again], env, rights);
+  await startKeeper("adopt", name, nonce, [...orders, ...again, ...watchOrders(context, intent)], env, rights);
 }
 
 function settle(

@@ -2,6 +2,7 @@
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { Tokens } from "../core/types.ts";
+import { companionOf } from "../workspace/companion.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
 import { type CostBy, type CostRecord, costBy } from "./cost.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
@@ -9,7 +10,9 @@ import { latestSummaries } from "./summaries.ts";
 
 export async function costOf(context: Context, sinceMs: number, by: CostBy): Promise<CostRecord[]> {
   const open = new Map((await latestSummaries(context)).map((one) => [`${one.instance_id}.${one.run}`, one]));
-  const runs = withReader(context, (registry) => registry.runsSince(iso(sinceMs)));
+  const since = withReader(context, (registry) => registry.runsSince(iso(sinceMs)));
+  const companion = companionOf(context)?.agent;
+  const runs = since.filter(({ agent }) => agent.id !== companion);
   return costBy(
     runs.map(({ agent, run }) => {
       const said: AgentSummary | undefined = run.tokens === null ? open.get(`${agent.id}.${run.run}`) : undefined;

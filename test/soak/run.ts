@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
+import { companionCycles } from "./companion-cycles.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
@@ -49,6 +50,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   stopTrials: [stopTrials, 1000],
   readBesideWrite: [readBesideWrite, 600],
   cycles: [cycles, 10_000],
+  companionCycles: [companionCycles, 200],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
   leaderStops: [leaderStops, 500],

@@ -69,6 +69,12 @@ export const CONFIG_FIELDS = {
     about: "What happens when time, idle time, tokens or cost pass their limit",
     guard: "trust",
   },
+  companion: {
+    kind: ["auto", "off"],
+    default: "auto",
+    about: "Whether a run that somebody has to watch starts the companion while no `up` runs (docs/companion.md)",
+    guard: "trust",
+  },
   max_running: { kind: "count", default: 8, about: "Running agents up to which `run --queue` starts the next" },
   max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace", guard: "less" },
   max_depth: {

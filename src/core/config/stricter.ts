@@ -26,6 +26,7 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   token_limit: "lower, 0 is none",
   cost_limit: "lower, 0 is none",
   limit_policy: ["stop", "interrupt", "notify"],
+  companion: "a person's",
   max_running: "lower",
   max_agents: "lower",
   max_depth: "lower",

@@ -1,12 +1,18 @@
 import { formatSize } from "../../core/size.ts";
 import { KIND_WORDS } from "../../core/state-words.ts";
-import type { ChildRecord, WorktreeState } from "../../core/types.ts";
+import type { ChildRecord, Watcher, WorktreeState } from "../../core/types.ts";
 import { agentRef } from "../fields.ts";
 import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { age, state, table, used } from "../render.ts";
 
 function when(time: string | null): string {
   return time === null ? "-" : `${age(time)} ago (${time})`;
+}
+
+/** For limits of tokens and money, verdicts and the queue: its keeper sees to the rest. */
+function watcherText({ by, agent, pid }: Watcher): string {
+  if (by === null) return "by nobody";
+  return by === "up" ? `by midwatch up (pid ${pid})` : `by the companion ${agent} (pid ${pid})`;
 }
 
 /** Agents that it started, and they, indented. */
@@ -51,6 +57,7 @@ export const show: Operation = operation({
       ],
       ["log", record.log],
     ];
+    if (record.outcome === null) lines.push(["watched", watcherText(record.watched_by)]);
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     const { attention, reason } = record;
     if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);
