@@ -10,6 +10,9 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", 
 // What tests trust is recorded apart from what people do; test/support/build.ts removes it.
 process.env["XDG_STATE_HOME"] = join(tmpdir(), `midwatch-state-${process.pid}`);
 
+// Tests say when they want a companion (test/integration/companion.test.ts): it would take the turns of the queue that others wait for.
+process.env["MIDWATCH_COMPANION"] ??= "off";
+
 const shared = {
   setupFiles: ["test/support/warnings.ts"],
   testTimeout: patient(120_000),

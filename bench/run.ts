@@ -11,6 +11,7 @@ import { keeperBinary } from "../src/process/keeper-binary.ts";
 import { against } from "./against.ts";
 import { bench as append } from "./append.ts";
 import { bench as cleanup } from "./cleanup.ts";
+import { bench as companion } from "./companion.ts";
 import { bench as cost } from "./cost.ts";
 import { bench as flood } from "./flood.ts";
 import { bench as http } from "./http.ts";
@@ -44,6 +45,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "node-exit": nodeExit,
   takeover,
   idle: idleKeepers,
+  companion,
   registry,
   positions,
   "watch-load": watchLoad,

@@ -27,6 +27,7 @@ void drain_begin(Run *run, int64_t grace_ms) {
   run->drain_grace = grace_ms;
   run->empty_rounds = 0;
   hold_end(run);
+  watch_end(run);
 }
 
 /* An inner keeper that could not leave our leaf must neither be killed nor frozen with it. */

@@ -166,9 +166,20 @@ bool input_pump(Run *run); /* true when something moved */
 bool input_waits(const Run *run); /* something was sent that the agent has not read */
 void input_end(Run *run);
 
+/* ---- watch.c: the run has somebody who watches it ---- */
+typedef struct {
+  List locks, words; /* held by whoever watches, and by whoever starts one; what starts one. None: the run needs nobody */
+  pid_t starter; int64_t since, next, pause; /* our child, from when; the next look, and how long nobody has come */
+} Watch;
+void watch_look(Run *run, int64_t now);
+void watch_end(Run *run);
+void watch_reaped(Run *run, pid_t pid);
+
 /* ---- start.c ---- */
 #define NOWHERE "/dev/null/mw-" /* a run's entry in PATH, before its nonce */
 bool start_agent(Run *run); /* writes start.json and answers the launcher, either way */
+void signals_reset(void);   /* of a child: as we got them */
+void oom_write(int score);
 
 /* ---- drain.c ---- */
 void drain_begin(Run *run, int64_t grace_ms);
@@ -193,14 +204,14 @@ struct Run {
 
   int dir_fd, *kept;
   Fact facts[FACTS]; size_t n_facts;
-  Members members; Cgroup cgroup; Log log; Input input;
+  Members members; Cgroup cgroup; Log log; Input input; Watch watch;
   bool adopt;
   bool scans;                /* the kernel lists no orphans below us: an adopter, or a platform without a subreaper */
   pid_t session;             /* the agent's, while one of ours was in it at the last look; 0: nobody is found by it */
   Proc self, main, former[2]; /* former: the keepers before us, pid and start only */
   int main_fd;               /* an adopter's pidfd of main: it is not its child */
   uint64_t since;            /* start ticks before which nothing can be a member */
-  mode_t umask;              /* the caller's, for the agent */
+  mode_t umask; int oom_before; /* the caller's, for the agent */
   char tmpdir[64]; bool tmpdir_made;
   bool main_ended, stop_requested, stop_seen;
   bool interrupt_on_limit, notify_on_limit, limit_told, sync_told;

@@ -97,6 +97,7 @@ static void visit_all(Look *look) {
     Proc p;
     if (pid <= 1 || pid == run->self.pid) continue;
     if (!proc_read(pid, &p) || p.state == 'Z' || p.state == 'X') { m->unsure = true; continue; } /* Z is dead */
+    if (pid == run->watch.starter) continue; /* ours, not the agent's; what it starts has a keeper */
     if (proc_predates(&p, run->since)) continue;
     Member *e = find(m, pid, p.start);
     if (e && e->round == m->round) continue;

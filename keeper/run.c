@@ -53,6 +53,7 @@ static void reap(Run *run) {
     info.si_code = WIFEXITED(status) ? CLD_EXITED : WCOREDUMP(status) ? CLD_DUMPED : CLD_KILLED; /* macOS has no signal in si_status */
     info.si_status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
     members_reaped(&run->members, pid);
+    watch_reaped(run, pid);
     if (pid != run->main.pid || run->main_ended) continue;
     write_exit(run, &info, &use);
     drain_begin(run, run->grace_ms);
@@ -204,6 +205,7 @@ static void tick(Run *run) {
   facts_flush(run, false);
   hold_check(run);
   check_limits(run);
+  watch_look(run, mono_ms());
   if (!run->stop_seen && faccessat(run->dir_fd, "stop.json", F_OK, 0) == 0) on_stop(run); /* asked, but never signalled */
 }
 

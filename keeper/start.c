@@ -76,23 +76,27 @@ static void exec_found(char *const argv[], const char *path) {
   errno = saved;
 }
 
-static void write_oom(int score) {
+void oom_write(int score) {
   char number[16];
   int n = snprintf(number, sizeof number, "%d", score > 1000 ? 1000 : score), fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd >= 0) { if (write(fd, number, (size_t)n) < 0) {} close(fd); } /* lower is allowed to root only; harmless otherwise */
 }
 
-static void child(Run *run, int report, int old_oom, int in) {
-  setsid();
+void signals_reset(void) {
   sigset_t none;
   sigemptyset(&none);
   for (int s = 1; s < NSIG; s++) signal(s, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void child(Run *run, int report, int in) {
+  setsid();
+  signals_reset();
   if (run->cgroup.made) {
     Report r = {STAGE_CGROUP, write(run->cgroup.procs, "0", 1) == 1 ? 0 : errno};
     write_all(report, &r, sizeof r);
   }
-  write_oom(old_oom + 200); /* rather the agent than its keeper */
+  oom_write(run->oom_before + 200); /* rather the agent than its keeper */
   lineage_mark(run->nonce);
   set_environment(run);
   Report r = {STAGE_CWD, 0};
@@ -139,14 +143,14 @@ static bool launch(Run *run, Report *failed) {
   if (!log_open(run)) { *failed = (Report){STAGE_LOG, errno}; return false; }
   if (!run->no_cgroup && !run->scans) cgroup_make(&run->cgroup, run->nonce);
   char *oom = read_small(AT_FDCWD, "/proc/self/oom_score_adj", 16);
-  int old_oom = oom ? atoi(oom) : 0;
+  run->oom_before = oom ? atoi(oom) : 0;
   free(oom);
-  write_oom(-500);
+  oom_write(-500);
   int pipe_fd[2], in = run->input.path ? input_open(run) : -1;
   if (run->input.path && in < 0) { *failed = (Report){STAGE_STDIN, errno}; return false; }
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) { *failed = (Report){STAGE_FORK, errno}; return false; }
   pid_t pid = fork();
-  if (pid == 0) child(run, pipe_fd[1], old_oom, in);
+  if (pid == 0) child(run, pipe_fd[1], in);
   Report r = {STAGE_FORK, errno};
   bool ok = pid > 0;
   if (!ok) *failed = r;

@@ -60,11 +60,17 @@ const external = ["ai", /^@ai-sdk\//, /^@nats-io\//];
 // Pieces, not one file: what every command may need, and what few do (servers, schemas). Their names change with their content, so a process that
 // runs keeps finding its own; those of builds of other days are taken away.
 const PIECE = /^cli-.*\.js$/;
+/** The companion has pieces of its own, so that it loads nothing of the command line: it stays in memory for hours. */
+const apart = {
+  name: "companion-apart",
+  resolveId: (id) => (id.endsWith("/fleet/companion.ts") ? { id: "./companion.js", external: true } : null),
+};
 const bundle = await rolldown({
   input: "src/doors/cli/midwatch.ts",
   platform: "node",
   external,
-  plugins: [quietSqlite, builtins],
+  plugins: [apart, quietSqlite, builtins],
+  checks: { ineffectiveDynamicImport: false }, // Those are for the companion's pieces.
 });
 const { output } = await bundle.generate({
   format: "esm",
@@ -72,8 +78,24 @@ const { output } = await bundle.generate({
   entryFileNames: "midwatch.js",
   chunkFileNames: "cli-[name]-[hash].js",
 });
-for (const { fileName, code } of output.filter(({ isEntry }) => !isEntry)) writeFileSync(join("dist", fileName), code);
-const fresh = new Set(output.map(({ fileName }) => fileName));
+const companion = await rolldown({
+  input: "src/fleet/companion.ts",
+  platform: "node",
+  external,
+  plugins: [quietSqlite, builtins],
+});
+const { output: pieces } = await companion.generate({
+  format: "esm",
+  entryFileNames: "companion.js",
+  chunkFileNames: "cli-companion-[name]-[hash].js",
+});
+const others = [...output.filter(({ isEntry }) => !isEntry), ...pieces];
+for (const { fileName, code } of others.filter(({ isEntry }) => !isEntry)) writeFileSync(join("dist", fileName), code);
+for (const { fileName, code } of others.filter(({ isEntry }) => isEntry)) {
+  writeFileSync(join("dist", `${fileName}.new`), code);
+  renameSync(join("dist", `${fileName}.new`), join("dist", fileName));
+}
+const fresh = new Set(others.map(({ fileName }) => fileName));
 for (const name of readdirSync("dist").filter((one) => PIECE.test(one) && !fresh.has(one)))
   if (Date.now() - statSync(join("dist", name)).mtimeMs > 24 * 3600 * 1000) unlinkSync(join("dist", name));
 const [entry] = output.filter(({ isEntry }) => isEntry);

@@ -72,6 +72,8 @@ export interface IntentFact {
   labels: string[];
   /** Started by the queue, when there is room. */
   queued: boolean;
+  /** With `queued`: asked to wait until fewer than so many run. Whoever gives it its turn may allow fewer. */
+  max_running?: number;
   /** SHA-256 of the value that lets the agent act as itself. */
   capability: string;
   /** 0 means no limit. */

@@ -5,6 +5,7 @@
 import type { Attention, Unsettled, Wake } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin } from "./intent.ts";
+import type { Watcher } from "./needs-watch.ts";
 
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =
@@ -231,6 +232,8 @@ export interface ShowRecord extends ListRecord {
   subagents: number | null;
   /** The call that it left for a person to decide. */
   deferred: DeferredCall | null;
+  /** Who watches the runs of its workspace for what only a reader of their logs can see. */
+  watched_by: Watcher;
 }
 
 /** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */

@@ -2,13 +2,16 @@
 import { type BudgetState, heldBy, raiseCommand, type Spender, stateOf } from "../budget/budget-plan.ts";
 import { budgetStates, budgetsInForce, spenderFor, zoneOf } from "../budget/budgets.ts";
 import { writeSet } from "../budget/store.ts";
+import { isToBeWatched } from "../budget/watched.ts";
 import { type Amount, amountText, type Budget, type OnPassed, type Period, type Reach } from "../core/config/budget.ts";
 import { MidwatchError } from "../core/errors.ts";
-import type { AgentId } from "../core/ids.ts";
+import type { AgentId, TaskId } from "../core/ids.ts";
 import { isOver } from "../core/phase.ts";
 import { iso } from "../core/time.ts";
+import { readFacts } from "../facts/facts.ts";
 import { list } from "../run/list.ts";
 import { assertPerson } from "../workspace/caller.ts";
+import { callCompanion } from "../workspace/companion.ts";
 import { HoldsContext } from "./holds-context.ts";
 
 /** A budget, how far it is spent, and whom it holds back. */
@@ -94,7 +97,20 @@ export class Budgets extends HoldsContext {
     const then = on ?? now[0]?.on;
     const entry = { label, period, ...kept, ...asked, ...(then === undefined ? {} : { on: then }), zone, at: iso() };
     await writeSet(this.context, reach, entry);
+    await this.#watch();
     return await this.show();
+  }
+
+  /** What began before there was a budget has nobody who watches it for that. */
+  async #watch(): Promise<void> {
+    const { context } = this;
+    const open = (await list(context, {})).filter((one) => !isOver(one));
+    const intents = open.map(({ task, agent, run, queued }) => ({
+      queued,
+      ...readFacts(context.layout.run(task as TaskId, agent, run)),
+    }));
+    if (intents.some(({ intent, queued }) => intent && isToBeWatched(context, intent, queued)))
+      await callCompanion(context);
   }
 }
 

@@ -23,6 +23,7 @@ import { readConfig } from "../trust/config-trust.ts";
 import { ownership, recordIfFresh } from "../trust/workspace-trust.ts";
 import { maskOutgoing } from "../up/sync.ts";
 import { audit } from "../workspace/audit.ts";
+import { amCompanion, companionOf } from "../workspace/companion.ts";
 import { type ArchiveStep, type Context, type LaunchStep, Registries } from "../workspace/context.ts";
 import { assertOurs, isOurs, type Trust } from "../workspace/trust.ts";
 
@@ -123,7 +124,7 @@ function trustOf(paths: Layout, env: NodeJS.ProcessEnv, make: boolean): Trust {
   if (make) recordIfFresh(paths, state);
   const trust = {
     state,
-    config: readConfig(join(root, "..", "midwatch.config.json"), state, () => givenHashes(env)),
+    config: readConfig(join(root, "..", "midwatch.config.json"), state, () => givenHashes(env, state, paths)),
     ownership: ownership(paths, state, keepersOf(paths)),
   };
   setOnlyRead(root, !isOurs({ trust }));
@@ -131,8 +132,10 @@ function trustOf(paths: Layout, env: NodeJS.ProcessEnv, make: boolean): Trust {
   return trust;
 }
 
-/** An agent cannot vouch for what it wrote itself. */
-function givenHashes(env: NodeJS.ProcessEnv): string[] {
+/** An agent cannot vouch for what it wrote itself; for its companion a person did so. */
+function givenHashes(env: NodeJS.ProcessEnv, state: StateFolder, paths: Layout): readonly string[] {
+  const place = { layout: paths, trust: { state } };
+  if (amCompanion(place)) return companionOf(place)?.trusts ?? [];
   const { MIDWATCH_TRUST: given = "", MIDWATCH_AGENT: agent } = env;
   if (given === "" || agent || keepersAbove().length > 0) return [];
   return given.toLowerCase().split(/[\s,]+/);

@@ -3,13 +3,17 @@
  * `reconcile` brings the registry in line with facts and kernel before anything is told; `stop` → keeper → proof → `files/cleanup` → Report.
  * Everything here can be killed at any moment: what is true is on disk, and whoever comes next goes on.
  */
+
+import { isToBeWatched } from "../budget/watched.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { type AgentId, newTaskId } from "../core/ids.ts";
+import { type AgentId, newTaskId, type TaskId } from "../core/ids.ts";
 import type { TaskFact } from "../core/intent.ts";
 import type { ListRecord, Report, ShowRecord } from "../core/types.ts";
+import { readFacts } from "../facts/facts.ts";
 import { locate, resolveId } from "../facts/locate.ts";
 import { openWindow, type Window } from "../process/window.ts";
 import { grant, readsAll } from "../run/above.ts";
+import type { Launched } from "../run/launch.ts";
 import type { StartOptions } from "../run/launch-plan.ts";
 import { type ListOptions, list, show } from "../run/list.ts";
 import { type FailureRecord, failures, type ReapOptions, type ReapRecord, reap } from "../run/reap.ts";
@@ -20,6 +24,7 @@ import { putTask, start, type TaskOptions, taskFact } from "../run/start.ts";
 import { type StopOptions, stop } from "../run/stop.ts";
 import { type WaitOptions, wait } from "../run/wait.ts";
 import { assertAbove, assertPerson } from "../workspace/caller.ts";
+import { callCompanion, companionOf, isCompanion } from "../workspace/companion.ts";
 import { withReader } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { type DiffOptions, diffWorktree, type WorktreeDiff } from "../worktree/worktree-diff.ts";
@@ -35,7 +40,7 @@ export class Runs extends HoldsContext {
       await reconcile(this.context); // Those that ended while nobody looked were counted as live.
       return await start(this.context, driver, granted);
     });
-    return runRecord(started, started.task);
+    return await this.#watched(started, started.task);
   }
 
   /** Starts an agent that has ended once more, as its next run. */
@@ -44,7 +49,16 @@ export class Runs extends HoldsContext {
     const agent = resolveId(this.context, id);
     await reconcile(this.context, { of: [agent] });
     const launched = await restart(this.priced, agent, options);
-    return runRecord(launched, locate(this.context, agent).listed.agent.task);
+    return await this.#watched(launched, locate(this.context, agent).listed.agent.task);
+  }
+
+  /** What begins has somebody who watches it, where it needs that. */
+  async #watched(launched: Launched, task: TaskId): Promise<RunRecord> {
+    const { agent, run, queued } = launched.row;
+    const { intent } = readFacts(this.context.layout.run(task, agent, run));
+    const lives = launched.problem === undefined && intent !== undefined;
+    if (lives && isToBeWatched(this.context, intent, queued === 1)) await callCompanion(this.context);
+    return runRecord(launched, task);
   }
 
   /** Ends every process of the agents and reports what ended, what is left and what proves it. One that has ended is no error. */
@@ -52,6 +66,11 @@ export class Runs extends HoldsContext {
     const agents = [...new Set(ids.map((id) => resolveId(this.acting, id)))];
     assertAbove(this.context, agents, "stop");
     return stop(this.context, agents, options);
+  }
+
+  /** Whether one of these is the companion, which comes back while a run needs it. */
+  hasCompanion(agents: readonly AgentId[]): boolean {
+    return agents.some((agent) => isCompanion(this.context, agent));
   }
 
   /** Until all (or one) of the agents have ended. What has not when the time is up is returned as it is. */
@@ -121,8 +140,10 @@ export class Runs extends HoldsContext {
     return fact;
   }
 
-  /** Every task of the workspace. */
+  /** Every task of the workspace but its companion's. */
   tasks(): TaskFact[] {
-    return withReader(this.context, (registry) => registry.tasks().map(({ data }) => data as unknown as TaskFact));
+    const hidden = companionOf(this.context)?.task;
+    const rows = withReader(this.context, (registry) => registry.tasks());
+    return rows.filter(({ id }) => id !== hidden).map(({ data }) => data as unknown as TaskFact);
   }
 }

@@ -71,6 +71,7 @@ export const SHOW: Fields<ShowRecord> = {
   pinned: "no prune takes it",
   subagents: "how many agents its CLI started inside its own process, when it has ended",
   deferred: "`{id, tool, input}` of the call that it left for a person to decide",
+  watched_by: "`{by, agent, pid}`: `up`, `companion` or null; the companion's agent; the process",
 };
 
 export const LOG: Fields<LogRecord> = {

@@ -11,6 +11,13 @@ export function midwatchWords(args: readonly string[]): [string, ...string[]] {
   return [process.execPath, found ?? process.argv[1] ?? "", ...args];
 }
 
+/** Starts the words in a session of their own; nobody here waits for them. */
+export function startApart([program, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): void {
+  const child = spawn(program, args, { cwd: "/", detached: true, env, stdio: "ignore" });
+  child.once("error", () => undefined); // Out of resources: the keepers of its runs try again.
+  child.unref();
+}
+
 /** The words that start this program once more. */
 export function selfCommand(args: readonly string[]): [string, ...string[]] {
   return [process.execPath, ...process.execArgv, process.argv[1] ?? "", ...args];

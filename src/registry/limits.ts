@@ -1,18 +1,22 @@
 /** How many agents there may be. Asked within the transaction that adds one, so that no two callers pass the same limit. */
 import type { Config } from "../core/config/config.ts";
 import { MidwatchError } from "../core/errors.ts";
+import type { AgentId } from "../core/ids.ts";
 import { BUSY, LIVE } from "./live.ts";
 import { type AgentRow, type RunRow, readRow, type TaskRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
-export type Limits = Pick<Config, "max_agents" | "max_depth" | "max_children" | "child_rate">;
+export interface Limits extends Pick<Config, "max_agents" | "max_depth" | "max_children" | "child_rate"> {
+  /** The companion: it takes nobody's place. */
+  besides?: AgentId | undefined;
+}
 
 const MINUTE_MS = 60_000;
 
 /** Throws REFUSED_LIMIT. */
 export function checkLimits(db: Statements, agent: AgentRow, run: RunRow, limits: Limits): void {
-  if (run.queued === 0)
-    refuseAbove("max_agents", limits.max_agents, db.count(`SELECT count(*) AS n FROM runs WHERE ${BUSY}`) + 1);
+  if (run.queued === 0 && run.agent !== limits.besides)
+    refuseAbove("max_agents", limits.max_agents, countBusy(db, limits.besides) + 1);
   const [task] = db.all("SELECT * FROM tasks WHERE id = ?", agent.task);
   const onTask = task && readRow<TaskRow>("tasks", task).data["max_agents"];
   if (typeof onTask === "number") {
@@ -30,6 +34,10 @@ export function checkLimits(db: Statements, agent: AgentRow, run: RunRow, limits
   refuseAbove("child_rate", limits.child_rate, recent + 1);
 }
 
+export function countBusy(db: Statements, besides: AgentId | undefined): number {
+  return db.count(`SELECT count(*) AS n FROM runs WHERE ${BUSY} AND runs.agent <> ?`, besides ?? "");
+}
+
 function refuseAbove(limit: LimitKey, most: number, wanted: number): void {
   if (wanted <= most) return;
   const [what, hint] = REFUSALS[limit];
@@ -41,7 +49,7 @@ function refuseAbove(limit: LimitKey, most: number, wanted: number): void {
   });
 }
 
-type LimitKey = keyof Limits | "max_task_agents";
+type LimitKey = Exclude<keyof Limits, "besides"> | "max_task_agents";
 
 const REFUSALS: Readonly<Record<LimitKey, readonly [what: string, hint: string]>> = {
   max_agents: ["The workspace has as many live agents as it may", "Stop one, or wait until one ends"],

@@ -7,8 +7,8 @@ import type { AgentId, TaskId } from "../core/ids.ts";
 import { iso, monoMs } from "../core/time.ts";
 import type { Outcome, Phase, TrackedFile } from "../core/types.ts";
 import { Connection, type OpenOptions } from "./connection.ts";
-import { checkLimits, type Limits } from "./limits.ts";
-import { BUSY, LIVE, NEWEST } from "./live.ts";
+import { checkLimits, countBusy, type Limits } from "./limits.ts";
+import { LIVE, NEWEST } from "./live.ts";
 import {
   type AgentRow,
   COLUMNS,
@@ -124,7 +124,7 @@ export class Registry {
    * Gives a waiting run its turn when fewer than `most` are busy: counted and marked in one transaction, so that no two
    * callers start one too many. A turn that led to nothing within `staleMs` is given again.
    */
-  takeTurn(agent: AgentId, run: number, most: number, staleMs: number): boolean {
+  takeTurn(agent: AgentId, run: number, most: number, staleMs: number, besides?: AgentId): boolean {
     return this.#db.write(() => {
       const now = monoMs();
       this.#db.run(
@@ -134,7 +134,7 @@ export class Registry {
         now,
         staleMs,
       );
-      if (this.#db.count(`SELECT count(*) AS n FROM runs WHERE ${BUSY}`) >= most) return false;
+      if (countBusy(this.#db, besides) >= most) return false;
       const sql = "UPDATE runs SET queued = 0, turn_mono_ms = ? WHERE agent = ? AND run = ? AND queued = 1";
       return this.#db.run(sql, now, agent, run) === 1;
     });

@@ -33,7 +33,7 @@ const begun = {
   created_mono_ms: 5,
   driver: "command",
 };
-const place = { callerCwd: "/home", cwd: "/home/project", parent: undefined, above: [], tree: undefined };
+const place = { callerCwd: "/home", cwd: "/home/project", parent: undefined, above: [], tree: undefined, usualMost: 8 };
 const config = loadConfig();
 const asked = (options: StartOptions = {}): IntentFact => intentOf(options, begun, place, config);
 

@@ -85,6 +85,8 @@ interface StartPlace {
   /** Of those above it: it gets no wider limits than theirs. */
   above: readonly Rights[];
   tree: WorktreePlan | undefined;
+  /** How many may run where nobody says otherwise. */
+  usualMost: number;
 }
 
 export function intentOf(options: StartOptions, begun: Begun, place: StartPlace, config: Config): IntentFact {
@@ -111,6 +113,7 @@ export function intentOf(options: StartOptions, begun: Begun, place: StartPlace,
     git: tree ? { repository: tree.fact.repository, base: tree.fact.base, branch: tree.fact.branch } : null,
     labels: [...(options.labels ?? [])],
     queued: options.queue ?? false,
+    ...(options.queue && config.max_running !== place.usualMost ? { max_running: config.max_running } : {}),
     capability: "",
     ...bounds,
     ...above.reduce(stricterBounds, bounds),

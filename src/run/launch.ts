@@ -4,6 +4,7 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { watchOrders } from "../budget/watched.ts";
 import type { Wake } from "../core/attention-record.ts";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { IntentFact } from "../core/intent.ts";
@@ -23,6 +24,7 @@ import { type KeeperAnswer, startKeeper } from "../process/keeper.ts";
 import type { RunRow } from "../registry/registry.ts";
 import { recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
+import { companionOf } from "../workspace/companion.ts";
 import { type Context, catchUp, type RunName, withWriter } from "../workspace/context.ts";
 import { type Composed, problemOf, runOrders } from "./launch-plan.ts";
 import { carriedBy } from "./rights-plan.ts";
@@ -85,7 +87,7 @@ export async function startRun(context: Context, plan: LaunchPlan): Promise<Laun
       "run",
       `${agent}.${run}`,
       nonce,
-      runOrders(layout, plan, context.trust.state.folder("later")),
+      [...runOrders(layout, plan, context.trust.state.folder("later")), ...watchOrders(context, plan.intent)],
       context.env,
       carriedBy(layout.root, plan.intent),
     );
@@ -149,7 +151,8 @@ function reserve(context: Context, intent: IntentFact): void {
     queued: intent.queued ? 1 : 0,
     created_mono_ms,
   };
-  withWriter(context, (registry) => registry.insertRun(agentRow(intent), blank, context.config));
+  const limits = { ...context.config, besides: companionOf(context)?.agent };
+  withWriter(context, (registry) => registry.insertRun(agentRow(intent), blank, limits));
 }
 
 /** What the agent reads, and the files that only it may read. */

@@ -15,6 +15,7 @@ import { isPinned } from "../files/pin.ts";
 import type { Registry, RunRow } from "../registry/registry.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { burnRates } from "../workspace/burn-rates.ts";
+import { companionOf, watcherOf } from "../workspace/companion.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { isOurs } from "../workspace/trust.ts";
 import { worktreeState } from "../worktree/worktree.ts";
@@ -24,6 +25,8 @@ export interface ListOptions {
   /** Also those that ended more than a day ago. */
   all?: boolean | undefined;
   task?: string | undefined;
+  /** Also the companion, of which most people need not know. */
+  companion?: boolean | undefined;
   /** Told how many agents have ended that nobody has cleaned up after yet. */
   onLeft?: ((count: number) => void) | undefined;
 }
@@ -47,6 +50,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
     if (facts.intent && !known.has(agent) && (!hasEnded(facts) || left))
       listed.push({ agent: agentRow(facts.intent), run: row });
   const rates = burnRates(context, listed);
+  const hidden = options.companion ? undefined : companionOf(context)?.agent;
   const maskers = new Maskers(context);
   const rows = listed.map(({ run }) => observed.get(`${run.agent}.${run.run}`)?.row ?? run);
   const budgets = withBudgets(
@@ -54,6 +58,7 @@ export async function list(context: Context, options: ListOptions): Promise<List
     rows.filter((row) => !isOver(row)),
   );
   return listed
+    .filter(({ agent }) => agent.id !== hidden)
     .sort((a, b) => compare(b.run.created_at, a.run.created_at) || compare(a.agent.id, b.agent.id))
     .filter(({ agent }) => options.task === undefined || agent.task === options.task)
     .map((entry) => {
@@ -97,6 +102,7 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     subagents: result?.subagents ?? null,
     deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
     children: below(context, agent, observed),
+    watched_by: await watcherOf(context),
     // Git runs what a repository says: not in one that came with a stranger's workspace.
     worktree: isOurs(context) ? await worktreeState(context, { task, agent, run: run.run }) : null,
   };

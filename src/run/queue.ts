@@ -16,6 +16,7 @@ import { LAUNCH_MS } from "../facts/state.ts";
 import { placeId } from "../journal/event.ts";
 import { forgetLater, isRecorded, recordLater } from "../trust/later.ts";
 import { audit } from "../workspace/audit.ts";
+import { companionOf } from "../workspace/companion.ts";
 import { type Context, catchUp, withWriter } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { compose } from "./compose.ts";
@@ -28,13 +29,16 @@ export async function startWaiting(context: Context, observed: readonly Observed
     .sort((a, b) => (a.row.created_at < b.row.created_at ? -1 : 1));
   if (waiting.length === 0) return 0;
   const isHeld = heldBacks(context, waiting);
+  const besides = companionOf(context)?.agent;
   let started = 0;
   for (const { facts, agent, run } of waiting) {
+    const intent = facts.intent as IntentFact;
+    const most = Math.min(context.config.max_running, intent.max_running ?? Number.POSITIVE_INFINITY);
     const turn = (): boolean =>
-      withWriter(context, (registry) => registry.takeTurn(agent, run, context.config.max_running, LAUNCH_MS));
-    if (!isAsked(context, facts.intent as IntentFact) || isHeld(agent)) continue;
+      withWriter(context, (registry) => registry.takeTurn(agent, run, most, LAUNCH_MS, besides));
+    if (!isAsked(context, intent) || isHeld(agent)) continue;
     if (!turn()) break;
-    await startOne(context, facts.intent as IntentFact);
+    await startOne(context, intent);
     started++;
   }
   return started;

@@ -5,6 +5,7 @@
  */
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { watchOrders } from "../budget/watched.ts";
 import { throwIfExhausted } from "../core/errors.ts";
 import { type AgentId, isTaskId } from "../core/ids.ts";
 import { monoMs } from "../core/time.ts";
@@ -180,11 +181,12 @@ export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */
 export async function adopt(
-  { layout, env, trust }: Context,
+  context: Context,
   facts: Facts,
   nonce: string,
   elsewhere: boolean = isElsewhere(facts),
 ): Promise<void> {
+  const { layout, env, trust } = context;
   const { intent } = facts;
   if (!intent || !isAdoptable(facts, livingAdopter(facts) !== undefined, elsewhere)) return;
   // An answer with an error means that another process was faster, or the log is gone; the facts will tell.
@@ -193,7 +195,7 @@ export async function adopt(
   const rights = { ...carriedBy(layout.root, intent), permission: leastPermission(["ask", intent.permission]) };
   const again: Order[] = isDamaged(facts.damaged, "done.json") ? [["done", "damaged"]] : [];
   const orders = commonOrders(layout, intent, trust.state.folder("later"));
-  await startKeeper("adopt", name, nonce, [...orders, ...again], env, rights);
+  await startKeeper("adopt", name, nonce, [...orders, ...again, ...watchOrders(context, intent)], env, rights);
 }
 
 function settle(

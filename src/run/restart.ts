@@ -22,7 +22,8 @@ import { witnessed } from "../facts/witness.ts";
 import { lockRun } from "../files/cleanup.ts";
 import { resumePrompt, waitingMessages } from "../messages/inbox.ts";
 import { host } from "../process/identity.ts";
-import { type Context, catchUp } from "../workspace/context.ts";
+import { isCompanion } from "../workspace/companion.ts";
+import { type Context, catchUp, type RunName } from "../workspace/context.ts";
 import { assertFolder } from "../workspace/find-command.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { compose } from "./compose.ts";
@@ -37,7 +38,11 @@ const GO_ON = "You were interrupted. Go on where you stopped.";
 
 export async function restart(context: Context, agent: AgentId, options: RestartOptions = {}): Promise<Launched> {
   const { config, layout } = context;
-  const { listed, facts: claimed, paths } = locate(context, agent);
+  if (isCompanion(context, agent))
+    throw new MidwatchError("REFUSED_ALIVE", `${agent} is the companion of this workspace; midwatch starts it.`, {
+      hint: "It comes by itself while a run needs it (docs/companion.md).",
+    });
+  const { listed, facts: claimed } = locate(context, agent);
   const name = { task: listed.agent.task, agent, run: listed.run.run };
   const { facts } = await witnessed(context, name, claimed, listed.run.nonce);
   const former = facts.intent;
@@ -78,23 +83,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     asked,
     knownTask(context, former.task),
   );
-  const prepare = (): void => {
-    const files = layout.agent(former.task, agent);
-    for (const [from, to] of [
-      [files.log, paths.archivedLog],
-      [files.stderr, paths.archivedStderr],
-      [files.index, paths.archivedIndex],
-    ] as const) {
-      if (linkMove(layout.root, from, to) === "exists") {
-        throw new MidwatchError("REFUSED_FILE", `${to} exists already and is never overwritten.`, {
-          hint: "Move it away, then restart.",
-        });
-      }
-    }
-    catchUp(context, (registry) =>
-      registry.putRun(runRow(layout, former.task, agent, former.run, readFacts(paths), false)),
-    );
-  };
+  const prepare = (): void => setAside(context, former);
   try {
     // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
     const launched = await lockRun(context, former, () => launch(context, { ...composed, prepare }));
@@ -103,6 +92,25 @@ export async function restart(context: Context, agent: AgentId, options: Restart
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;
     throw restarted(agent);
   }
+}
+
+/** What a run has left at the agent's names goes to its own, before the next run takes them. */
+export function setAside(context: Context, { task, agent, run }: RunName): void {
+  const { layout } = context;
+  const files = layout.agent(task, agent);
+  const paths = layout.run(task, agent, run);
+  for (const [from, to] of [
+    [files.log, paths.archivedLog],
+    [files.stderr, paths.archivedStderr],
+    [files.index, paths.archivedIndex],
+  ] as const) {
+    if (linkMove(layout.root, from, to) === "exists") {
+      throw new MidwatchError("REFUSED_FILE", `${to} exists already and is never overwritten.`, {
+        hint: "Move it away, then restart.",
+      });
+    }
+  }
+  catchUp(context, (registry) => registry.putRun(runRow(layout, task, agent, run, readFacts(paths), false)));
 }
 
 function restarted(agent: AgentId): MidwatchError {

@@ -61,6 +61,7 @@ function stdinTaken(driver: string): MidwatchError {
 export async function start(context: Context, driver: Driver, granted: Granted): Promise<Started> {
   const { options, parent, above } = granted;
   const { config, layout } = context;
+  const usualMost = context.persons.max_running;
   const cwd = checkStart(options, driver, context.cwd, context.env);
   if (options.interactive && options.stdin !== undefined)
     throw new MidwatchError("USAGE", "--interactive and --stdin exclude each other: both are its input.", {
@@ -83,7 +84,7 @@ export async function start(context: Context, driver: Driver, granted: Granted):
     const begun = { ...name, created_at: iso(now), created_mono_ms: monoMs(), driver: driver.name };
     const wake = heldBack(context, newSpender(context, agent, options.labels ?? [], parent?.id));
     const wanted = wake === undefined ? options : { ...options, queue: true };
-    const asked = intentOf(wanted, begun, { callerCwd: context.cwd, cwd, parent, above, tree }, config);
+    const asked = intentOf(wanted, begun, { callerCwd: context.cwd, cwd, parent, above, tree, usualMost }, config);
     const composed = await compose(context, driver, asked, fact, cwd);
     const prepare = async (): Promise<void> => {
       if (task === undefined) putTask(context, fact);

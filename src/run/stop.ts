@@ -22,6 +22,7 @@ import { hasKeeper, readProcess } from "../process/identity.ts";
 import { scanMembers } from "../process/keeper.ts";
 import type { Streams } from "../stream/streams.ts";
 import { audit } from "../workspace/audit.ts";
+import { isCompanion } from "../workspace/companion.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { retireWorktree } from "../worktree/retire-worktree.ts";
 import { worktreeOf } from "../worktree/worktree.ts";
@@ -289,7 +290,10 @@ async function report(context: Context, found: Located, options: StopOptions, st
     processes: done?.processes ?? [],
     processes_total: done?.processes_total ?? 0,
     left: verified ? [] : leftOf(facts, members, { pid: row.pid ?? 0, name: "", uid: 0, why: problem ?? "alive" }),
-    children: done?.children ?? [],
+    // The companion is nobody's child, whoever's keeper brought it back.
+    children: (done?.children ?? []).filter(
+      (child) => !isCompanion(context, child.run.replace(/\.\d+$/, "") as AgentId),
+    ),
     files: facts.cleanup?.files ?? [],
     freed_bytes: facts.cleanup?.freed_bytes ?? 0,
     took_ms: stopped.alreadyStopped ? 0 : stopped.tookMs,

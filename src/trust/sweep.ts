@@ -1,5 +1,5 @@
 /**
- * Records in the state folder that are of no use any more: of a workspace or configuration that has been gone for a month, seen twice at
+ * Records in the state folder that are of no use any more: of a workspace, its companion or a configuration that has been gone for a month, seen twice at
  * least (a disk that is not mounted comes back), of what was to be carried out later by a run whose files are gone, and of what was told long ago.
  */
 import { existsSync } from "node:fs";
@@ -20,7 +20,7 @@ const GONE_MS = 30 * DAY_MS;
 /** Of each kind as many as `most`, beginning anywhere; gives how many went. */
 export function sweep(state: StateFolder, most: number = Number.POSITIVE_INFINITY, nowMs: number = Date.now()): number {
   let removed = 0;
-  for (const kind of ["workspaces", "configs", "later", "budgets", "told", "heard"] as const) {
+  for (const kind of ["workspaces", "configs", "later", "companions", "budgets", "told", "heard"] as const) {
     const names = state.names(kind);
     const first = Math.floor(Math.random() * names.length);
     for (const name of [...names.slice(first), ...names.slice(0, first)].slice(0, most)) {

@@ -3,19 +3,21 @@
  * its lease when it hangs. Rounds do no harm when two overlap for a moment: each part does its work once.
  */
 import type { Alerts } from "../alert/alerts.ts";
+import type { Observed } from "../facts/observe.ts";
 import { keepHealth } from "../journal/health.ts";
 import { Leader, leadership } from "../journal/leader.ts";
 import { snapshotRounds } from "../messages/journal.ts";
 import { watchRounds } from "../watch/watch-rounds.ts";
 import type { Context } from "../workspace/context.ts";
 import { openAlerts } from "./alerts.ts";
-import { joinRounds } from "./join.ts";
 import { Loop, type Round } from "./loop.ts";
-import { syncRounds } from "./sync.ts";
+import { WatchPlace } from "./watch-place.ts";
 
 const ROUND_MS = 1000;
 /** While no agent does anything. */
 const QUIET_ROUND_MS = 3000;
+/** It goes soon after the last run that needs it. */
+const QUIET_COMPANION_MS = 1500;
 const KEEP_HEALTH_ROUNDS = 30;
 
 /** How to keep house. */
@@ -27,6 +29,8 @@ export interface HouseOptions {
   tell(text: string): void;
   /** A person looks at it: without a configuration of alerts it rings. */
   terminal?: boolean;
+  /** As the companion: without sync and the fleet, which only `up` does. Told of what each round has found. */
+  companion?: (observed: readonly Observed[]) => void;
 }
 
 /** What a round did. */
@@ -47,9 +51,8 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   if (options.once) return yield* once(context, options, alerts);
   const alerting = new Beside(async () => alerts?.round());
   const rendering = new Beside(snapshotRounds(context));
-  const syncing = new Beside(syncRounds(context, options));
-  const joined = joinRounds(context, options);
-  const joining = new Beside(joined.round);
+  const outward = options.companion === undefined ? await outwardRounds(context, options) : undefined;
+  const place = options.companion === undefined ? new WatchPlace(context, tell) : undefined;
   using watch = watchRounds(context, options.tell);
   const loop = new Loop(context, { streams: watch.streams });
   const round = async (): Promise<Round> => {
@@ -57,16 +60,25 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     const done = await loop.round();
     await watch.next(loop.observed);
     rendering.start();
-    syncing.start();
-    joining.start();
+    outward?.start();
+    options.companion?.(loop.observed);
     return done;
   };
   const { leader_ttl: ttlMs, pause } = context.config;
-  const leader = new Leader(context.engine, { kind: "up", ttlMs, pause, tell, signal });
+  const leader = new Leader(context.engine, {
+    kind: place === undefined ? "companion" : "up",
+    ttlMs,
+    pause,
+    tell,
+    signal,
+  });
+  const quietMs = place === undefined ? QUIET_COMPANION_MS : QUIET_ROUND_MS;
   let shown: number | null | undefined;
   try {
+    await place?.take(); // Before the first look: then nobody else leads.
     await leader.wait(ROUND_MS); // The first look tells whether we lead.
-    for (let n = 0; !signal.aborted; await leader.wait(loop.isQuiet ? QUIET_ROUND_MS : ROUND_MS)) {
+    for (let n = 0; !signal.aborted; await leader.wait(loop.isQuiet ? quietMs : ROUND_MS)) {
+      await place?.take();
       const term = leader.term ?? null;
       if (term !== shown) yield { ...NOTHING, term };
       shown = term;
@@ -79,10 +91,29 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
     await alerts?.close();
-    await Promise.all([alerting.ended(), rendering.ended(), syncing.ended(), joining.ended()]);
-    await joined.close();
+    await Promise.all([alerting.ended(), rendering.ended(), outward?.close()]);
     await leader.close();
+    await place?.handBack(loop.observed);
   }
+}
+
+/** To other machines: loaded by those who do it. */
+async function outwardRounds(
+  context: Context,
+  options: HouseOptions,
+): Promise<{ start(): void; close(): Promise<void> }> {
+  const [{ joinRounds }, { syncRounds }] = await Promise.all([import("./join.ts"), import("./sync.ts")]);
+  const joined = joinRounds(context, options);
+  const beside = [new Beside(syncRounds(context, options)), new Beside(joined.round)];
+  return {
+    start() {
+      for (const one of beside) one.start();
+    },
+    async close() {
+      await Promise.all(beside.map((one) => one.ended()));
+      await joined.close();
+    },
+  };
 }
 
 /** Work beside the rounds: it may have to wait for a process that stands still, and they must not. */
@@ -117,7 +148,7 @@ async function* once(context: Context, options: HouseOptions, alerts: Alerts | u
   if (state === "held") options.tell(`${holder} leads and does the rounds.`);
   else {
     const done = await new Loop(context).round();
-    await syncRounds(context, options)();
+    await (await import("./sync.ts")).syncRounds(context, options)();
     await snapshotRounds(context)();
     await alerts?.round();
     await alerts?.idle();

@@ -20,6 +20,7 @@ import { RunLog } from "../stream/run-log.ts";
 import { StderrReading } from "../stream/stderr-reading.ts";
 import type { StreamPlace, StreamState } from "../stream/stream-state.ts";
 import { type Beginning, keyOf, type StreamOf, Streams } from "../stream/streams.ts";
+import { companionOf } from "../workspace/companion.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { type RunSpend, recordSpend } from "../workspace/record-spend.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
@@ -152,7 +153,8 @@ export class Watch {
           row: runRow(layout, name.task, name.agent, name.run, facts, !hasLater(this.#context, name)),
         });
     }
-    return [...found.values()].filter(({ facts }) => facts.intent !== undefined);
+    const companion = companionOf(this.#context)?.agent;
+    return [...found.values()].filter(({ agent, facts }) => facts.intent !== undefined && agent !== companion);
   }
 
   /** Each round begins with another one, so that a flood of one does not starve those behind it. */

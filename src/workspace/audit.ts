@@ -7,6 +7,7 @@ import type { AgentId, TaskId } from "../core/ids.ts";
 import { appendInside } from "../disk/write-inside.ts";
 import { appendLatency } from "../journal/append-latency.ts";
 import { makeEvent } from "../journal/event.ts";
+import { readCompanion } from "../trust/companion-record.ts";
 import type { Context } from "./context.ts";
 
 export interface AuditEvent {
@@ -43,7 +44,9 @@ export interface AuditEvent {
   timestamp?: string;
 }
 
-export function audit({ layout }: Context, events: readonly AuditEvent[]): void {
+export function audit(context: Context, given: readonly AuditEvent[]): void {
+  const { layout } = context;
+  const events = given.filter((event) => !isRoutine(context, event));
   if (events.length === 0) return;
   const records = events.map((event) => makeEvent({ interaction: 0, actor: "midwatch", ...event }));
   const begun = performance.now();
@@ -53,4 +56,10 @@ export function audit({ layout }: Context, events: readonly AuditEvent[]): void 
   } catch {
     // No room, no right, or a link in its place: nothing that could be done here.
   }
+}
+
+/** The companion comes and goes; that is in its runs, and no news for those who read the journal. */
+function isRoutine({ trust, layout }: Context, { type, agent }: AuditEvent): boolean {
+  if (type !== "agent.started" && type !== "agent.ended") return false;
+  return agent !== undefined && readCompanion(trust.state, layout.root)?.agent === agent;
 }

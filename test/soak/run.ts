@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { adversary } from "./adversary.ts";
 import { alertKills } from "./alert-kills.ts";
 import { budgets } from "./budgets.ts";
+import { companionCycles } from "./companion-cycles.ts";
 import { crashMatrix } from "./crash-matrix.ts";
 import { cycles } from "./cycles.ts";
 import { differential } from "./differential.ts";
@@ -50,6 +51,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   stopTrials: [stopTrials, 1000],
   readBesideWrite: [readBesideWrite, 600],
   cycles: [cycles, 10_000],
+  companionCycles: [companionCycles, 200],
   crashMatrix: [crashMatrix, 200],
   lostKeepers: [lostKeepers, 200],
   leaderStops: [leaderStops, 500],

@@ -81,6 +81,12 @@ export const CONFIG_FIELDS = {
     about: "Whose midnight a day's and a week's budget begin at, such as `Europe/Berlin`; empty is the machine's zone",
     guard: "trust",
   },
+  companion: {
+    kind: ["auto", "off"],
+    default: "auto",
+    about: "Whether a run that somebody has to watch starts the companion while no `up` runs (docs/companion.md)",
+    guard: "trust",
+  },
   max_running: { kind: "count", default: 8, about: "Running agents up to which `run --queue` starts the next" },
   max_agents: { kind: "count", default: 1000, about: "Live agents in one workspace", guard: "less" },
   max_depth: {

@@ -28,6 +28,7 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   prices_file: "a person's",
   limit_policy: ["stop", "interrupt", "notify"],
   time_zone: "a person's",
+  companion: "a person's",
   max_running: "lower",
   max_agents: "lower",
   max_depth: "lower",

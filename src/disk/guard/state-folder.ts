@@ -11,7 +11,11 @@ import { makeFolders } from "../make-folders.ts";
 import { createExclusive, readJson, replace } from "../replace.ts";
 
 /** One folder for each kind of record. */
-type Kind = "workspaces" | "configs" | "later" | "fleets" | "budgets" | "told" | "heard";
+type Kind = "workspaces" | "configs" | "later" | "fleets" | "companions" | "budgets" | "told" | "heard";
+
+/** Of files beside a record, on which locks are held (disk/lock.ts). */
+type LockName = "lock" | "starting";
+const LOCK_NAMES: readonly LockName[] = ["lock", "starting"];
 
 export class StateFolder {
   readonly path: string;
@@ -65,6 +69,12 @@ export class StateFolder {
     return this.#put(kind, name, record, createExclusive);
   }
 
+  /** Where a lock is taken; its folder is there afterwards. */
+  lockFile(kind: Kind, name: string, lock: LockName): string {
+    makeFolders(this.folder(kind));
+    return this.#file(kind, name, lock);
+  }
+
   names(kind: Kind): string[] {
     try {
       return readdirSync(join(this.path, kind)).flatMap((name) => NAMED.exec(name)?.[1] ?? []);
@@ -75,9 +85,10 @@ export class StateFolder {
 
   /** Best effort: a record that is left is of no use to anybody. */
   remove(kind: Kind, name: string): void {
-    try {
-      unlinkSync(this.#file(kind, name));
-    } catch {}
+    for (const ending of ["json", ...(kind === "companions" ? LOCK_NAMES : [])])
+      try {
+        unlinkSync(this.#file(kind, name, ending));
+      } catch {}
   }
 
   /** A record counts only when nobody else could have put it there. */
@@ -91,9 +102,9 @@ export class StateFolder {
     }
   }
 
-  #file(kind: Kind, name: string): string {
+  #file(kind: Kind, name: string, ending = "json"): string {
     if (!/^[0-9a-f]{32,64}$/.test(name)) throw new Error(`${name} is not a name of a record`);
-    return join(this.folder(kind), `${name}.json`);
+    return join(this.folder(kind), `${name}.${ending}`);
   }
 }
 

@@ -19,7 +19,7 @@ export const ls: Operation = operation({
     const wanted = task === undefined ? undefined : parseTaskId(task);
     if (!all_hosts) {
       const onLeft = (count: number): void => context.notice(leftWords(count));
-      return inTask(context, await workspaceOf(context).runs.list({ all, onLeft }), wanted);
+      return inTask(context, await workspaceOf(context).runs.list({ all, companion: all, onLeft }), wanted);
     }
     await using fleet = await fleetOf(context);
     return (await fleet.list(all)).filter((record) => wanted === undefined || record.task === wanted);

@@ -83,7 +83,7 @@ const input = z.strictObject({
     .default(false),
   queue: z
     .boolean()
-    .describe("Wait for room under --max-running; `midwatch up` or any `midwatch wait` starts it")
+    .describe("Wait for room under --max-running; `midwatch up`, any `midwatch wait` or the companion starts it")
     .default(false),
   wait: z
     .boolean()

@@ -1,3 +1,4 @@
+import type { Watcher } from "../../core/needs-watch.ts";
 import { formatSize } from "../../core/size.ts";
 import { KIND_WORDS } from "../../core/state-words.ts";
 import type { ChildRecord, WorktreeState } from "../../core/types.ts";
@@ -7,6 +8,12 @@ import { age, state, table, used } from "../render.ts";
 
 function when(time: string | null): string {
   return time === null ? "-" : `${age(time)} ago (${time})`;
+}
+
+/** For limits of tokens and money, verdicts and the queue: its keeper sees to the rest. */
+function watcherText({ by, agent, pid }: Watcher): string {
+  if (by === null) return "by nobody";
+  return by === "up" ? `by midwatch up (pid ${pid})` : `by the companion ${agent} (pid ${pid})`;
 }
 
 /** Agents that it started, and they, indented. */
@@ -51,6 +58,7 @@ export const show: Operation = operation({
       ],
       ["log", record.log],
     ];
+    if (record.outcome === null) lines.push(["watched", watcherText(record.watched_by)]);
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     const { attention, reason } = record;
     if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);

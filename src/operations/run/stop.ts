@@ -36,6 +36,8 @@ export const stop: Operation = operation({
       );
     const workspace = workspaceOf(context);
     const { found, missing } = split(workspace, agents);
+    if (workspace.runs.hasCompanion(found))
+      context.notice("the companion comes back while a run needs it (docs/companion.md); midwatch up takes its place");
     if (found.length > 0) yield* await workspace.runs.stop(found, { tree, graceMs: grace, purge, rescue, reason });
     const [first] = missing;
     if (first !== undefined)

@@ -1,0 +1,77 @@
+/**
+ * The companion: one small process a workspace that watches what somebody has to watch while no `midwatch up` does (docs/companion.md).
+ * Here is who it is, which runs need it, and how it is called; `up/companion.ts` is what it does.
+ */
+import type { AgentId, TaskId } from "../core/ids.ts";
+import type { Watcher } from "../core/needs-watch.ts";
+import { iso } from "../core/time.ts";
+import type { StateFolder } from "../disk/guard/state-folder.ts";
+import { leadership } from "../journal/leader.ts";
+import { withoutOuterRun } from "../process/environment.ts";
+import { keepersAbove } from "../process/identity.ts";
+import { midwatchWords, startApart } from "../process/self.ts";
+import { type CompanionRecord, readCompanion, recordCompanion } from "../trust/companion-record.ts";
+import { callingAgent } from "./caller.ts";
+import type { Context } from "./context.ts";
+
+/** What is needed to know it, also before there is a context. */
+interface Place {
+  readonly layout: { readonly root: string };
+  readonly trust: { readonly state: StateFolder };
+}
+
+/** Undefined where there never was one. */
+export function companionOf({ trust, layout }: Place): CompanionRecord | undefined {
+  return readCompanion(trust.state, layout.root);
+}
+
+/** Whether an agent is the companion; then nobody sees it who does not ask for all. */
+export function isCompanion(context: Place, agent: AgentId): boolean {
+  return companionOf(context)?.agent === agent;
+}
+
+/** Whether this very process is the companion's: right below the keeper of the run that is recorded. */
+export function amCompanion(context: Place): boolean {
+  const record = companionOf(context);
+  const [above] = keepersAbove();
+  if (record === undefined || above === undefined || above.pid !== process.ppid) return false;
+  return above.nonce === record.nonce && above.name.startsWith(`${record.agent}.`);
+}
+
+/** Unless somebody watches: a process of its own starts the companion. For a run that needs it, once its intent is on the disk. */
+export async function callCompanion(context: Context): Promise<void> {
+  if (context.config.companion === "off") return;
+  vouch(context);
+  if ((await leadership(context.engine)).state !== "held")
+    startApart(starterWords(context), companionEnvironment(context.env));
+}
+
+/** What starts it. */
+export function starterWords({ layout }: Place): [string, ...string[]] {
+  return midwatchWords(["companion", "start", layout.root]);
+}
+
+/** What the person who starts a run trusts by MIDWATCH_TRUST counts for its companion too; an agent's word does not. */
+function vouch(context: Context): void {
+  const { MIDWATCH_TRUST: given = "" } = context.env;
+  const record = companionOf(context);
+  if (given === "" || callingAgent(context) !== undefined) return;
+  const trusts = [...new Set([...(record?.trusts ?? []), ...given.toLowerCase().split(/[\s,]+/)])];
+  if (record !== undefined && trusts.length === record.trusts?.length) return;
+  const nobody = { agent: "" as AgentId, task: "" as TaskId, nonce: "" };
+  recordCompanion(context.trust.state, { ...nobody, ...record, v: 1, path: context.layout.root, at: iso(), trusts });
+}
+
+/** Of whoever starts it, without the run that it may be part of, and without what makes Node load anything. */
+export function companionEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _, ...rest } = withoutOuterRun(env);
+  return rest;
+}
+
+/** Who watches the runs of a workspace now. */
+export async function watcherOf(context: Context): Promise<Watcher> {
+  const { state, holder, pid } = await leadership(context.engine);
+  if (state !== "held") return { by: null, agent: null, pid: null };
+  if (holder?.startsWith("companion-")) return { by: "companion", agent: companionOf(context)?.agent ?? null, pid };
+  return { by: "up", agent: null, pid };
+}
