@@ -20,6 +20,7 @@ const run = (more: Partial<Known> = {}): Known => ({
   exit: { code: null, signal: null },
   tokens: null,
   cost_usd: null,
+  limit: null,
   session: "s-1",
   unsettled: null,
   watched: null,

@@ -139,6 +139,8 @@ export interface RunResult {
   /** What the CLI counted for its whole session, when it counts so. */
   session_use: { tokens: Tokens; cost_usd: number | null } | null;
   cost_usd: number | null;
+  /** What it cost at the least: what its CLI told, and by prices what that does not cover. Missing before 0.2. */
+  spent_usd?: number | null;
   turns: number;
   tools: number;
   /** Agents that the CLI started inside its own process; missing in facts of 0.1. */
@@ -184,6 +186,8 @@ export interface ListRecord {
   exit: ExitStatus;
   tokens: Tokens | null;
   cost_usd: number | null;
+  /** The limit that it has passed; null when it has not. */
+  limit: PassedLimit | null;
 }
 
 /** An agent that another started, with those below it. */
@@ -317,12 +321,30 @@ export interface ExitFact extends ExitStatus {
   interrupted?: LimitName | null;
 }
 
-/** limit.json: written before somebody other than its keeper interrupts a run that passed a limit. */
+/** limit.json: written when a run has passed its limit of tokens or cost, before anything is done about it. */
 export interface LimitFact {
   v: 1;
   limit: LimitName;
   reason: string;
   at: string;
+  /** The limit, and what was known to be spent when it was passed: tokens or US dollars. These are missing before 0.2. */
+  value?: number;
+  spent?: number;
+  /** What followed; missing: interrupt. */
+  action?: "stop" | "interrupt" | "notify";
+}
+
+/** A limit that a run has passed. */
+export interface PassedLimit {
+  limit: LimitName;
+  /** In tokens, US dollars, bytes or ms; null when it is not known. */
+  value: number | null;
+  /** When it was passed, as far as that was seen. */
+  at: string | null;
+  /** Tokens or US dollars: at the end all that was spent, before that what was known when it was passed. Null for other limits. */
+  spent: number | null;
+  /** What was spent above the limit. */
+  overshoot: number | null;
 }
 
 /** stuck.json */

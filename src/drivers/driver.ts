@@ -95,6 +95,8 @@ export interface SessionUse {
 export interface Uncosted {
   model: string | null;
   tokens: Tokens;
+  /** How long the prompts of these requests were, to the next thousand tokens; missing where the CLI does not tell one request from another. */
+  prompt?: number;
 }
 
 /** What the whole stream has told so far. */
@@ -137,6 +139,33 @@ export interface StreamReader {
   result(): StreamResult;
 }
 
+/**
+ * What a CLI writes beside its stream while it works: files, one a thread of its session, that tell sooner what was used. The figures of
+ * its stream win where they are greater.
+ */
+export interface Aside {
+  /** Below which folder; null where the run's environment does not tell. */
+  folder(variable: (name: string) => string | undefined): string | null;
+  /** Folders below it in which the files of a thread may lie, and those of threads that begin now. */
+  places(thread: string, nowMs: number): string[];
+  /** The thread of a file, and when that began, by the file's name; null for a file of another kind. */
+  threadOf(name: string): { id: string; beganMs: number | null } | null;
+  /** Whether a line that begins so is worth parsing. */
+  tells(head: string): boolean;
+  /** Lines written before `sinceMs` are not of this run; `before` is what the thread had used by then, when that is known. */
+  reader(sinceMs: number, before: SessionUse | null): AsideReader;
+}
+
+export interface AsideReader {
+  read(line: unknown): void;
+  /** Which thread it is of, and of which session that is a part. */
+  readonly thread: { id: string | null; session: string | null } | undefined;
+  /** Of the thread, all its runs together. */
+  readonly total: Tokens;
+  /** By this run, by model. */
+  used(): Uncosted[];
+}
+
 export interface Ending {
   exit: { code: number | null; signal: string | null };
   stopRequested: boolean;
@@ -175,6 +204,8 @@ export interface Driver {
   /** `before`: the `session_use` of the run that this one resumes. */
   reader(before?: SessionUse | null): StreamReader;
   judge(ending: Ending): Judged;
+  /** What it writes beside its stream. */
+  readonly aside?: Aside;
   /** Troubles in whole lines of its stderr, for a CLI whose stream leaves them out. `atMs` is when the last was written. */
   stderr?(text: string, atMs: number): TroubleActivity[];
 }

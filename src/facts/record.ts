@@ -14,6 +14,7 @@ import { callText } from "./call-text.ts";
 import type { Facts } from "./facts.ts";
 import { logPath, openAt } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
+import { passedLimit } from "./passed-limit.ts";
 import { outcomeOf, reasonOf } from "./state.ts";
 
 /** What a person has brought back stays plain for an hour at least, however short `archive_after` is. */
@@ -76,6 +77,7 @@ export function runRow(
     archive_from: phase === "drained" ? archiveFrom(facts) : null,
     model: result?.model ?? intent?.model ?? null,
     unsettled: unsettledOf(facts),
+    passed: passedLimit(facts),
   };
 }
 
@@ -145,6 +147,7 @@ function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention"> {
     exit: { code: run.exit_code, signal: run.exit_signal },
     tokens: run.tokens,
     cost_usd: run.cost_usd,
+    limit: run.passed,
   };
 }
 

@@ -55,6 +55,8 @@ export const LIST: Fields<ListRecord> = {
   exit: "`{code, signal}`; both null: not known",
   tokens: "`{input, output, cache_read, cache_write}` as the CLI counts",
   cost_usd: "as the CLI counts",
+  limit:
+    "null, or `{limit, value, at, spent, overshoot}` of a limit that it passed: `tokens`, `cost`, `wall`, `idle`, `output` or `disk`; in tokens, dollars, ms or bytes; `spent` and `overshoot` of tokens and cost, of an ended run all that it came to",
 };
 
 export const SHOW: Fields<ShowRecord> = {

@@ -49,6 +49,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     archive_from: null,
     model: null,
     unsettled: null,
+    passed: null,
     ...more,
   };
 }

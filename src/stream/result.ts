@@ -11,6 +11,7 @@ import { placeId } from "../journal/event.ts";
 import { Journal } from "../journal/journal.ts";
 import { knownHighest } from "../journal/snapshot/snapshot.ts";
 import type { LogRecord } from "../log/record.ts";
+import { spent } from "../spend/spent.ts";
 import { type AuditEvent, audit } from "../workspace/audit.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
@@ -58,7 +59,9 @@ export async function readResult(
   const { session, model, tokens, session_use, cost_usd, turns, tools, subagents } = result;
   const text = result.finished?.text?.slice(0, TEXT_MAX) ?? null;
   const deferred = outcome === "failed" ? bounded(result.deferred) : null;
-  const used = { tokens, session_use, cost_usd, turns, tools, subagents };
+  const { least } = spent(result, model ?? intent.model);
+  const spent_usd = cost_usd === null && least === 0 ? null : least;
+  const used = { tokens, session_use, cost_usd, spent_usd, turns, tools, subagents };
   return { outcome, reason, session, model, ...used, deferred, text, ...leftOpen(result) };
 }
 

@@ -3,8 +3,10 @@ import type { RunResult } from "../core/types.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { runNumbers } from "../facts/run-numbers.ts";
+import { variableOf } from "../process/identity.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
+import { AsideFiles } from "./aside-files.ts";
 import { RunLog } from "./run-log.ts";
 import { type Counted, type StreamListener, type StreamPlace, StreamState } from "./stream-state.ts";
 
@@ -22,6 +24,7 @@ export class Streams {
   readonly #context: Context;
   readonly #begin: (of: StreamOf, driver: Driver) => Beginning;
   readonly #states = new Map<string, StreamState>();
+  readonly #held = new Set<string>();
 
   constructor(context: Context, begin: (of: StreamOf, driver: Driver) => Beginning = () => ({})) {
     this.#context = context;
@@ -50,17 +53,43 @@ export class Streams {
     this.#states.delete(keyOf(one));
   }
 
-  /** Forgets the others. */
+  /** What was read of it so far, if anybody here reads it. */
+  known(one: Pick<RunName, "agent" | "run">): StreamState | undefined {
+    return this.#states.get(keyOf(one));
+  }
+
+  /** Forgets the others, except for those that are held. */
   keep(runs: readonly RunName[]): void {
     const keys = new Set(runs.map(keyOf));
-    for (const key of this.#states.keys()) if (!keys.has(key)) this.#states.delete(key);
+    for (const key of this.#states.keys()) if (!keys.has(key) && !this.#held.has(key)) this.#states.delete(key);
+  }
+
+  /** Somebody reads on in it whom those that call `keep` need not know of. */
+  hold(one: RunName): void {
+    this.#held.add(keyOf(one));
+  }
+
+  release(one: RunName): void {
+    this.#held.delete(keyOf(one));
   }
 }
 
 /** Nothing is read yet. */
 export function openStream(context: Context, one: StreamOf, driver: Driver, listener?: StreamListener): StreamState {
   const log = new RunLog(context, { ...one, json: driver.json });
-  return new StreamState(log, { driver, before: sessionBefore(context, one), listener });
+  const before = sessionBefore(context, one);
+  const { intent } = one.facts;
+  const sinceMs = Date.parse(intent?.created_at ?? "");
+  const variable = (name: string): string | undefined => variableIn(context, one, name);
+  const aside = driver.aside && intent && new AsideFiles(driver.aside, { sinceMs, before, variable });
+  return new StreamState(log, { driver, before, listener, aside });
+}
+
+/** Of the run's environment: that of its main process, and ours when that cannot be read (any more). */
+function variableIn({ layout, env }: Context, { task, agent, run }: RunName, name: string): string | undefined {
+  const main = readFacts(layout.run(task, agent, run)).start?.main;
+  const readable = main && variableOf(main, "PATH") !== undefined;
+  return readable ? variableOf(main, name) : env[name];
 }
 
 /** What the CLI had counted for the session when this run began: what the last run of the same session told at its end. */

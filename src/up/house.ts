@@ -64,6 +64,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   const { leader_ttl: ttlMs, pause } = context.config;
   const leader = new Leader(context.engine, { kind: "up", ttlMs, pause, tell, signal });
   let shown: number | null | undefined;
+  loop.money.start(() => leader.term !== undefined);
   try {
     await leader.wait(ROUND_MS); // The first look tells whether we lead.
     for (let n = 0; !signal.aborted; await leader.wait(loop.isQuiet ? QUIET_ROUND_MS : ROUND_MS)) {
@@ -78,6 +79,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   } catch (error) {
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
+    await loop.money.close();
     await alerts?.close();
     await Promise.all([alerting.ended(), rendering.ended(), syncing.ended(), joining.ended()]);
     await joined.close();

@@ -2,8 +2,8 @@
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { Tokens } from "../core/types.ts";
+import { type CostBy, type CostRecord, costBy } from "../spend/spent.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
-import { type CostBy, type CostRecord, costBy } from "./cost.ts";
 import { readOpinionState } from "./opinion/opinion-state.ts";
 import { latestSummaries } from "./summaries.ts";
 

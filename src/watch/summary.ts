@@ -17,8 +17,8 @@ import type { Facts, Judgement, Reason } from "../judge/judge.ts";
 import { RULES } from "../judge/rules.ts";
 import type { LineRange } from "../judge/steps.ts";
 import type { Log } from "../log/log.ts";
+import { spent } from "../spend/spent.ts";
 import type { StreamPlace } from "../stream/stream-state.ts";
-import { spent } from "./cost.ts";
 import type { Recent } from "./run-reading.ts";
 
 const SUMMARY_VERSION = 1;

@@ -4,8 +4,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { driverNamed } from "../../src/drivers/index.ts";
+import { costBy, priceOf } from "../../src/spend/spent.ts";
 import { StreamState } from "../../src/stream/stream-state.ts";
-import { costBy, priceOf } from "../../src/watch/cost.ts";
 import { RunReading } from "../../src/watch/run-reading.ts";
 import { PlainLog } from "../support/cli/plain-log.ts";
 import { folder } from "../support/folder.ts";
@@ -115,7 +115,7 @@ it("the list gives what Claude Code worked out by the list price for each model 
 });
 
 it("every price says where it was found and when, and none is free", () => {
-  const text = readFileSync(new URL("../../src/watch/prices.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../src/spend/prices.json", import.meta.url), "utf8");
   const { sources, models } = JSON.parse(text) as Record<"sources" | "models", Record<string, Line>>;
   for (const [model, { source, input, output }] of Object.entries(models)) {
     expect(sources[source]?.where, model).toBeTypeOf("string");

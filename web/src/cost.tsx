@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { CostRecord } from "../../src/watch/cost.ts";
+import type { CostRecord } from "../../src/spend/spent.ts";
 import { type Items, post } from "./api.ts";
 import { entries, tasks } from "./fleet.ts";
 import { count, grouped, money, tokensOf } from "./format.ts";

@@ -26,6 +26,7 @@ const item = (more: Partial<FleetItem>): FleetItem => ({
   exit: { code: null, signal: null },
   tokens: null,
   cost_usd: null,
+  limit: null,
   ...more,
 });
 

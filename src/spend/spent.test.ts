@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { claude } from "../drivers/claude.ts";
-import { priceOf, spent } from "./cost.ts";
+import { priceOf, spent } from "./spent.ts";
 
 const usage = { input_tokens: 1000, output_tokens: 100, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
 const message = (id: string, model: string): object => ({

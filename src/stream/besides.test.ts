@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import type { Uncosted } from "../drivers/driver.ts";
+import { emptyResult } from "../drivers/stream.ts";
+import { withBesides } from "./besides.ts";
+
+const tokens = (input: number) => ({ input, output: 0, cache_read: 0, cache_write: 0 });
+const used = (input: number, model = "gpt-a"): Uncosted => ({ model, tokens: tokens(input) });
+const told = { ...emptyResult(), session: "s", tokens: tokens(50), uncosted: [{ model: null, tokens: tokens(50) }] };
+
+it("leaves what the stream told where there are no files", () => {
+  expect(withBesides(told, { total: null, main: [], others: [] })).toBe(told);
+});
+
+it("takes the greater count of the first thread, never both, with its models", () => {
+  const more = withBesides(told, { total: tokens(80), main: [used(80)], others: [] });
+  expect(more).toMatchObject({ tokens: tokens(80), uncosted: [used(80)], model: "gpt-a" });
+  expect(more.session_use).toEqual({ tokens: tokens(80), cost_usd: null });
+  const same = withBesides(told, { total: tokens(50), main: [used(50)], others: [] });
+  expect(same).toMatchObject({ tokens: tokens(50), uncosted: [used(50)] });
+  const less = withBesides(told, { total: tokens(20), main: [used(20)], others: [] });
+  expect(less).toMatchObject({ tokens: tokens(50), uncosted: told.uncosted });
+});
+
+it("adds the threads that the first one started, each at its model's price", () => {
+  const all = withBesides(told, { total: tokens(50), main: [used(50)], others: [used(7), used(9, "gpt-b"), used(1)] });
+  expect(all.tokens).toEqual(tokens(67));
+  expect(all.uncosted).toEqual([used(58), used(9, "gpt-b")]);
+});
+
+it("tells a session's total where the stream has told none: the next run begins there", () => {
+  const killed = { ...told, tokens: null, session_use: { tokens: tokens(10), cost_usd: null } };
+  const now = withBesides(killed, { total: tokens(90), main: [used(80)], others: [] });
+  expect(now.session_use).toEqual({ tokens: tokens(90), cost_usd: null });
+});
