@@ -39,7 +39,7 @@ describe("where Codex writes its threads", () => {
 
   it("is a day that the id of the thread tells, wherever the machine is, or a day of now", () => {
     const now = Date.parse("2026-11-19T12:00:00Z");
-    expect(codexRollouts.places(THREAD, now)).toEqual([
+    expect(codexRollouts.places(THREAD, now, "/")).toEqual([
       "2026/11/14",
       "2026/11/15",
       "2026/11/16",
@@ -47,7 +47,7 @@ describe("where Codex writes its threads", () => {
       "2026/11/19",
       "2026/11/20",
     ]);
-    expect(codexRollouts.places("../../etc", now)).toEqual([]);
+    expect(codexRollouts.places("../../etc", now, "/")).toEqual([]);
   });
 
   it("is a file with the thread in its name", () => {

@@ -18,6 +18,7 @@ const FILE = /^rollout-[\dT:.-]{1,40}-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 const TELLING = /"type":"(?:session_meta|turn_context|token_count|token_usage_record)"/;
 
 export const codexRollouts: Aside = {
+  together: false,
   folder(variable) {
     const home = variable("CODEX_HOME") ?? (variable("HOME") === undefined ? undefined : `${variable("HOME")}/.codex`);
     return home === undefined ? null : `${home}/sessions`;

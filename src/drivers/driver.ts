@@ -140,15 +140,17 @@ export interface StreamReader {
 }
 
 /**
- * What a CLI writes beside its stream while it works: files, one a thread of its session, that tell sooner what was used. The figures of
- * its stream win where they are greater.
+ * What a CLI writes beside its stream while it works: files, one a thread of its session, that tell sooner or better what was used. The
+ * figures of its stream win where they are greater.
  */
 export interface Aside {
+  /** The stream counts all threads, as the files do together; else it counts the first one only. */
+  readonly together: boolean;
   /** Below which folder; null where the run's environment does not tell. */
   folder(variable: (name: string) => string | undefined): string | null;
-  /** Folders below it in which the files of a thread may lie, and those of threads that begin now. */
-  places(thread: string, nowMs: number): string[];
-  /** The thread of a file, and when that began, by the file's name; null for a file of another kind. */
+  /** Folders below it in which the files of a session may lie, and those of its threads that begin now; `cwd` is where it works. */
+  places(session: string, nowMs: number, cwd: string): string[];
+  /** The thread of a file, and when that began, as far as the file's name tells; null for a file of another kind. */
   threadOf(name: string): { id: string; beganMs: number | null } | null;
   /** Whether a line that begins so is worth parsing. */
   tells(head: string): boolean;

@@ -26,8 +26,9 @@ const FILES_MOST = 4096;
 const EARLIER_MS = 60_000;
 
 export interface AsideOf {
-  /** When the run began. */
+  /** When the run began, and where. */
   sinceMs: number;
+  cwd: string;
   before: SessionUse | null;
   /** Of the run's environment. */
   variable(name: string): string | undefined;
@@ -82,7 +83,7 @@ export class AsideFiles {
     const all = [...this.#files.values()];
     const main = all.find((file) => file.main)?.reader;
     const others = all.filter((file) => !file.main).flatMap(({ reader }) => reader.used());
-    return { total: main?.total ?? null, main: main?.used() ?? [], others };
+    return { together: this.#aside.together, total: main?.total ?? null, main: main?.used() ?? [], others };
   }
 
   #search(session: string): void {
@@ -90,7 +91,7 @@ export class AsideFiles {
     this.#root ??= this.#findRoot();
     const root = this.#root;
     if (root === null) return;
-    for (const place of this.#aside.places(session, Date.now())) {
+    for (const place of this.#aside.places(session, Date.now(), this.#of.cwd)) {
       const folder = join(root, place);
       const changedMs = lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs;
       if (changedMs === undefined || this.#folders.get(folder) === changedMs) continue;
@@ -105,7 +106,7 @@ export class AsideFiles {
     if (found === null || this.#files.has(path) || this.#others.has(path)) return;
     const { sinceMs, before } = this.#of;
     const main = found.id === session;
-    const late = found.beganMs !== null && found.beganMs >= sinceMs - EARLIER_MS;
+    const late = found.beganMs === null || found.beganMs >= sinceMs - EARLIER_MS;
     if ((!main && !late) || this.#files.size + this.#others.size >= FILES_MOST) return;
     this.#files.set(path, { path, main, reader: this.#aside.reader(sinceMs, main ? before : null), offset: 0 });
   }

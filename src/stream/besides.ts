@@ -4,6 +4,8 @@ import type { StreamResult, Uncosted } from "../drivers/driver.ts";
 import { addTokens, NO_TOKENS, sizeOf } from "../drivers/stream.ts";
 
 export interface Besides {
+  /** The stream counts all of them too. */
+  together: boolean;
   /** Of the session's first thread, all its runs together; null when it has no file. */
   total: Tokens | null;
   /** By this run: of the first thread, and of those that it started. */
@@ -11,9 +13,21 @@ export interface Besides {
   others: readonly Uncosted[];
 }
 
-/** Of the first thread the greater count is the newer; the stream knows nothing of the others. */
-export function withBesides(told: StreamResult, { total, main, others }: Besides): StreamResult {
+export function withBesides(told: StreamResult, besides: Besides): StreamResult {
+  const { main, others, together } = besides;
   if (main.length + others.length === 0) return told;
+  return together ? greater(told, [...main, ...others]) : withOthers(told, besides);
+}
+
+/** What the CLI itself has told of its cost stands. */
+function greater(told: StreamResult, all: readonly Uncosted[]): StreamResult {
+  const tokens = sumOf(all);
+  if (told.cost_usd !== null || sizeOf(tokens) <= sizeOf(told.tokens ?? NO_TOKENS)) return told;
+  return { ...told, tokens, uncosted: merged(all) };
+}
+
+/** Of the first thread the greater count is the newer; the stream knows nothing of the others. */
+function withOthers(told: StreamResult, { total, main, others }: Besides): StreamResult {
   const newer = sizeOf(sumOf(main)) > sizeOf(told.tokens ?? NO_TOKENS);
   const tokens = addTokens(newer ? sumOf(main) : (told.tokens ?? NO_TOKENS), sumOf(others));
   const known = main.at(-1)?.model ?? null;

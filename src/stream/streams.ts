@@ -81,7 +81,7 @@ export function openStream(context: Context, one: StreamOf, driver: Driver, list
   const { intent } = one.facts;
   const sinceMs = Date.parse(intent?.created_at ?? "");
   const variable = (name: string): string | undefined => variableIn(context, one, name);
-  const aside = driver.aside && intent && new AsideFiles(driver.aside, { sinceMs, before, variable });
+  const aside = driver.aside && intent && new AsideFiles(driver.aside, { sinceMs, cwd: intent.cwd, before, variable });
   return new StreamState(log, { driver, before, listener, aside });
 }
 
