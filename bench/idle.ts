@@ -4,13 +4,13 @@
  * instances that a user has).
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openWorkspace } from "../src/index.ts";
 import { digits, times } from "./support/figures.ts";
-import { kill } from "./support/process.ts";
+import { cpuNs, kill } from "./support/process.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
 
 const BUNDLE = fileURLToPath(new URL("../dist/midwatch.js", import.meta.url));
@@ -64,13 +64,4 @@ export async function bench(options: Options): Promise<Row[]> {
     await workspace.runs.stop(left, { graceMs: 0 });
     workspace.close();
   }
-}
-
-/** By the scheduler's own clock: the ticks of /proc/PID/stat are too coarse for this. */
-function cpuNs(pids: readonly number[]): number {
-  const of = (pid: number): number[] =>
-    readdirSync(`/proc/${pid}/task`).map((thread) =>
-      Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ")[0]),
-    );
-  return pids.flatMap(of).reduce((sum, ns) => sum + ns, 0);
 }

@@ -18,8 +18,9 @@ const READ_BYTES = 4 << 20;
 /** A longer line holds no figure. */
 const LINE_BYTES = 1 << 20;
 const HEAD_BYTES = 256;
-/** Looking for new files. */
+/** Looking for new files; until the first one is there sooner. */
 const SEARCH_MS = 1000;
+const FIRST_MS = 200;
 /** Threads of one run, and files that turned out to be others'. */
 const FILES_MOST = 4096;
 /** Between the clock of the run's folder and that of a thread's name. */
@@ -87,7 +88,7 @@ export class AsideFiles {
   }
 
   #search(session: string): void {
-    this.#searchAt = performance.now() + SEARCH_MS;
+    this.#searchAt = performance.now() + (this.#files.size > 0 ? SEARCH_MS : FIRST_MS);
     this.#root ??= this.#findRoot();
     const root = this.#root;
     if (root === null) return;

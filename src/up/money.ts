@@ -184,9 +184,10 @@ export class Money {
     const { limit, reason, value, spent: by } = passed;
     const content = `${agent} passed its ${limit} limit: ${reason}`;
     const id = placeId("limit", `${agent}.${run}.${limit}`);
-    audit(this.#context, [
-      { type: "agent.limit", id, content, agent, task, data: { run, limit, value, spent: by, action } },
-    ]);
+    // Where nothing else is done about it, a person is to hear of it.
+    const severity = action === "notify" ? { severity: "error" } : {};
+    const data = { run, limit, value, spent: by, action, ...severity };
+    audit(this.#context, [{ type: "agent.limit", id, content, agent, task, data }]);
     return first;
   }
 
