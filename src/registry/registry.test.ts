@@ -354,7 +354,7 @@ it("summaries are found by their time, without a look at the others; in a databa
   before.close();
   const db = new DatabaseSync(path);
   db.exec(
-    "DROP INDEX summaries_at; ALTER TABLE runs DROP COLUMN unsettled; UPDATE meta SET value = '4' WHERE key = 'schema_version'",
+    "DROP INDEX summaries_at; ALTER TABLE runs DROP COLUMN unsettled; ALTER TABLE runs DROP COLUMN passed; UPDATE meta SET value = '4' WHERE key = 'schema_version'",
   );
   db.close();
   const registry = open(path);

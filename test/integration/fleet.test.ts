@@ -138,7 +138,7 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   expect(await workspace.runs.show(agent)).toMatchObject({
     outcome: "limit",
     reason: expect.stringMatching(
-      /^Stopped: \$0\.40 cost limit reached\. \$\d\.\d\d spent in the end, \$\d\.\d\d over\.$/,
+      /^Stopped: \$0\.40 cost limit reached\. \$[\d.]+ spent in the end, \$[\d.]+ over\.$/,
     ),
   });
 });

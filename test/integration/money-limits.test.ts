@@ -84,13 +84,13 @@ it("what it came to is told alike by show, ls and the journal; a stop of another
   const limit = { limit: "cost", value: 0.05, spent: expect.closeTo(0.1025, 6), overshoot: expect.closeTo(0.0525, 6) };
   expect(shown).toMatchObject({
     outcome: "limit",
-    reason: "Stopped: $0.05 cost limit reached. $0.10 spent in the end, $0.05 over.",
+    reason: "Stopped: $0.05 cost limit reached. $0.10 spent in the end, $0.0525 over.",
     limit: { ...limit, at: expect.any(String) },
   });
   expect((await at.workspace.runs.list()).find((one) => one.agent === agent)?.limit).toEqual(shown?.limit);
   const [ended] = events(at, "agent.ended").filter((one) => one.agent === agent);
   expect(ended).toMatchObject({
-    content: `${agent} ended: limit. $0.10 spent in the end, $0.05 over.`,
+    content: `${agent} ended: limit. $0.10 spent in the end, $0.0525 over.`,
     data: { limit },
   });
   expect(events(at, "agent.limit").filter((one) => one.agent === agent)).toMatchObject([
