@@ -83,6 +83,8 @@ export interface IntentFact {
   tier: Tier;
   /** What it said goes to the journal when it has ended. */
   journal?: "turns";
+  /** The folder in which its CLI keeps its sessions, by the run's environment; missing where nothing is read there. */
+  sessions?: string;
   /** False: it is not given midwatch's MCP server. */
   mcp?: false;
 }

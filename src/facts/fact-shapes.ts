@@ -81,6 +81,7 @@ const intent: Shape = {
   grace_ms: quantity,
   tier: is("auto", "subreaper"),
   journal: maybe(is("turns")),
+  sessions: maybe(name),
   mcp: maybe(is(false)),
 };
 

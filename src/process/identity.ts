@@ -57,12 +57,6 @@ export function isKeeper(identity: ProcessIdentity, nonce: string): boolean {
   return living(look, identity.pid)?.start_ticks === identity.start_ticks && look.args(identity.pid)[3] === nonce;
 }
 
-/** A variable that this process was started with, if it still lives. */
-export function variableOf({ pid, start_ticks }: ProcessIdentity, variable: string): string | undefined {
-  const look = processTable.look(pid);
-  return living(look, pid)?.start_ticks === start_ticks ? look.variable(pid, variable) : undefined;
-}
-
 /** Does any keeper of `agent.run` live? Looks at every process: for the rare case that a run's facts are gone. */
 export function hasKeeper(name: string): boolean {
   return keepersOf(processTable.look(), name).length > 0;

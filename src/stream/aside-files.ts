@@ -4,7 +4,7 @@
  * leaves the figures as the stream tells them.
  */
 import { lstatSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { throwIfExhausted } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
 import { anchored, namesIn } from "../disk/inside.ts";
@@ -31,8 +31,8 @@ export interface AsideOf {
   sinceMs: number;
   cwd: string;
   before: SessionUse | null;
-  /** Of the run's environment. */
-  variable(name: string): string | undefined;
+  /** Below which folder its CLI writes them. */
+  folder: string;
 }
 
 interface Followed {
@@ -45,8 +45,7 @@ interface Followed {
 export class AsideFiles {
   readonly #aside: Aside;
   readonly #of: AsideOf;
-  /** Undefined: not looked for yet. Null: there is none. */
-  #root: string | null | undefined;
+  #root: string | undefined;
   readonly #files = new Map<string, Followed>();
   readonly #others = new Set<string>();
   readonly #folders = new Map<string, number>();
@@ -59,25 +58,25 @@ export class AsideFiles {
 
   /** Whether there may be more to read: a stat a file. */
   hasNews(session: string | null): boolean {
-    if (session === null || this.#root === null) return false;
+    if (session === null) return false;
     if (performance.now() >= this.#searchAt) return true;
     return [...this.#files.values()].some(({ path, offset }) => sizeOf(path) > offset);
   }
 
-  /** True when there is more. Of a last line that is not whole the rest is still to come. */
-  read(session: string | null): boolean {
-    if (session === null || this.#root === null) return false;
+  /** How many bytes were read, and whether there are more. Of a last line that is not whole the rest is still to come. */
+  read(session: string | null): { bytes: number; more: boolean } {
+    if (session === null) return { bytes: 0, more: false };
     try {
       if (performance.now() >= this.#searchAt) this.#search(session);
     } catch (error) {
       throwIfExhausted(error);
     }
-    let left = READ_BYTES;
+    let bytes = 0;
     for (const file of this.#files.values()) {
-      if (left <= 0) return true;
-      left -= this.#readOn(file, session, left);
+      if (bytes >= READ_BYTES) break;
+      bytes += this.#readOn(file, session, READ_BYTES - bytes);
     }
-    return left <= 0;
+    return { bytes, more: bytes >= READ_BYTES };
   }
 
   get used(): Besides {
@@ -89,10 +88,11 @@ export class AsideFiles {
 
   #search(session: string): void {
     this.#searchAt = performance.now() + (this.#files.size > 0 ? SEARCH_MS : FIRST_MS);
-    this.#root ??= this.#findRoot();
+    // A person may have put the home of a CLI elsewhere by a link; below it none is followed.
+    const { folder: named, cwd } = this.#of;
+    this.#root ??= join(realpathSync(dirname(named)), basename(named));
     const root = this.#root;
-    if (root === null) return;
-    for (const place of this.#aside.places(session, Date.now(), this.#of.cwd)) {
+    for (const place of this.#aside.places(session, Date.now(), cwd)) {
       const folder = join(root, place);
       const changedMs = lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs;
       if (changedMs === undefined || this.#folders.get(folder) === changedMs) continue;
@@ -110,12 +110,6 @@ export class AsideFiles {
     const late = found.beganMs === null || found.beganMs >= sinceMs - EARLIER_MS;
     if ((!main && !late) || this.#files.size + this.#others.size >= FILES_MOST) return;
     this.#files.set(path, { path, main, reader: this.#aside.reader(sinceMs, main ? before : null), offset: 0 });
-  }
-
-  #findRoot(): string | null {
-    const folder = this.#aside.folder(this.#of.variable);
-    // A person may have put the home of a CLI elsewhere by a link; below it none is followed.
-    return folder === null ? null : join(realpathSync(dirname(folder)), folder.slice(dirname(folder).length + 1));
   }
 
   #readOn(file: Followed, session: string, most: number): number {

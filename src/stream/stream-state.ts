@@ -59,6 +59,7 @@ export class StreamState {
   readonly #aside: AsideFiles | undefined;
   #place: StreamPlace = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0, updated_at: iso() };
   #received = 0;
+  #version = 0;
   #turn: Promise<void> = Promise.resolve();
   /** Of the file that was read. */
   #ino: number | undefined;
@@ -120,6 +121,11 @@ export class StreamState {
     }
   }
 
+  /** Another one when more was read, by whomever. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** Whether a living run has told more than was read, by a stat a file. */
   hasNews(): boolean {
     return this.#more || !this.#log.isUnchanged() || (this.#aside?.hasNews(this.#reader.result().session) ?? false);
@@ -162,9 +168,12 @@ export class StreamState {
 
   async #readAside(live: boolean): Promise<boolean> {
     const { session } = this.#reader.result();
-    let more = this.#aside?.read(session) ?? false;
-    for (; more && !live; more = this.#aside?.read(session) ?? false) await breathe();
-    return more;
+    for (;;) {
+      const { bytes, more } = this.#aside?.read(session) ?? { bytes: 0, more: false };
+      if (bytes > 0) this.#version++;
+      if (!more || live) return more;
+      await breathe();
+    }
   }
 
   #readStretch(log: Log, end: number, bytes: number): boolean {
@@ -185,7 +194,10 @@ export class StreamState {
       offset = raw.end;
       this.#take(record);
     }
-    if (offset > start.offset) this.#place = { ...start, offset, line, checksum, updated_at: iso() };
+    if (offset > start.offset) {
+      this.#place = { ...start, offset, line, checksum, updated_at: iso() };
+      this.#version++;
+    }
     return more;
   }
 

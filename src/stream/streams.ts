@@ -1,9 +1,9 @@
 /** The streams that a process reads on with: one state a run, whoever asks. */
+import type { IntentFact } from "../core/intent.ts";
 import type { RunResult } from "../core/types.ts";
-import type { Driver } from "../drivers/driver.ts";
+import type { Aside, Driver, SessionUse } from "../drivers/driver.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { runNumbers } from "../facts/run-numbers.ts";
-import { variableOf } from "../process/identity.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { AsideFiles } from "./aside-files.ts";
@@ -79,17 +79,13 @@ export function openStream(context: Context, one: StreamOf, driver: Driver, list
   const log = new RunLog(context, { ...one, json: driver.json });
   const before = sessionBefore(context, one);
   const { intent } = one.facts;
-  const sinceMs = Date.parse(intent?.created_at ?? "");
-  const variable = (name: string): string | undefined => variableIn(context, one, name);
-  const aside = driver.aside && intent && new AsideFiles(driver.aside, { sinceMs, cwd: intent.cwd, before, variable });
-  return new StreamState(log, { driver, before, listener, aside });
+  const aside = driver.aside && intent?.sessions && asideOf(driver.aside, intent, intent.sessions, before);
+  return new StreamState(log, { driver, before, listener, aside: aside || undefined });
 }
 
-/** Of the run's environment: that of its main process, and ours when that cannot be read (any more). */
-function variableIn({ layout, env }: Context, { task, agent, run }: RunName, name: string): string | undefined {
-  const main = readFacts(layout.run(task, agent, run)).start?.main;
-  const readable = main && variableOf(main, "PATH") !== undefined;
-  return readable ? variableOf(main, name) : env[name];
+function asideOf(aside: Aside, intent: IntentFact, folder: string, before: SessionUse | null): AsideFiles {
+  const { cwd } = intent;
+  return new AsideFiles(aside, { sinceMs: Date.parse(intent.created_at), cwd, before, folder });
 }
 
 /** What the CLI had counted for the session when this run began: what the last run of the same session told at its end. */

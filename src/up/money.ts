@@ -40,6 +40,8 @@ interface Followed extends StreamOf {
   metMs: number;
   busy: boolean;
   passed?: Passed | undefined;
+  /** What its stream was when it was looked at last: others of this process read on in it too. */
+  version?: number;
   restsMs: number;
 }
 
@@ -129,13 +131,14 @@ export class Money {
     const { intent } = one.facts;
     if (one.passed && intent && nextDeed(intent, one.done, nowMs) !== undefined) return true;
     const state = this.#streams.known(one);
-    return state === undefined || state.hasNews();
+    return state === undefined || state.version !== one.version || state.hasNews();
   }
 
   async #look(one: Followed): Promise<void> {
     one.restsMs = performance.now() + AGAIN_MS; // Unless it ends well.
     const state = await this.#streams.of(one);
     await state.readOn(true, LOG_BYTES);
+    one.version = state.version;
     one.passed = this.#passed(one, state) ?? one.passed;
     const { intent } = one.facts;
     const deed = one.passed && intent && nextDeed(intent, one.done, performance.now());

@@ -137,9 +137,7 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   await until(async () => (await loop.round()).stopped.length > 0, 20_000);
   expect(await workspace.runs.show(agent)).toMatchObject({
     outcome: "limit",
-    reason: expect.stringMatching(
-      /^Stopped: \$0\.40 cost limit reached\. \$[\d.]+ spent in the end, \$[\d.]+ over\.$/,
-    ),
+    reason: expect.stringMatching(/^Stopped: \$0\.40 cost limit reached\. \$[\d.]+ spent in the end, \$[\d.]+ over\.$/),
   });
 });
 
