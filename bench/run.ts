@@ -19,6 +19,7 @@ import { bench as idleKeepers } from "./idle.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as mask } from "./mask.ts";
+import { bench as money } from "./money.ts";
 import { bench as nats } from "./nats.ts";
 import { bench as nodeExit } from "./node-exit.ts";
 import { bench as dashboard } from "./page.ts";
@@ -46,6 +47,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   takeover,
   idle: idleKeepers,
   companion,
+  money,
   registry,
   positions,
   "watch-load": watchLoad,

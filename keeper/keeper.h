@@ -219,6 +219,7 @@ struct Run {
   int64_t moved; bool roomy;  /* when the log or the input last moved; whether the disk is far from its floor */
   const char *limit;         /* "output", "disk", "wall", "idle" or NULL */
   const char *interrupted;   /* the limit for which we interrupted it, or NULL */
+  int64_t interrupted_ran;   /* how long it had run by then */
   bool draining, stuck; int level; unsigned level_round; int64_t drain_from, drain_grace, kill_from;
   const char *held;
   unsigned empty_rounds;

@@ -150,7 +150,13 @@ static void limit_passed(Run *run, const char *limit) {
   if (!run->limit_told) event_append(run, "agent.limit", text);
   run->limit_told = true;
   if (run->notify_on_limit) return;
-  if (run->interrupt_on_limit) { proc_signal(&run->main, SIGINT); run->interrupted = limit; run->notify_on_limit = true; return; } /* once */
+  if (run->interrupt_on_limit) { /* once */
+    proc_signal(&run->main, SIGINT);
+    run->interrupted = limit;
+    run->interrupted_ran = run->ran;
+    run->notify_on_limit = true;
+    return;
+  }
   run->limit = limit;
   drain_begin(run, run->grace_ms);
 }
@@ -166,6 +172,9 @@ static void check_limits(Run *run) {
   if (run->output_limit > 0 && bytes > run->output_limit) {
     run->limit = "output";
     drain_begin(run, run->grace_ms);
+  } else if (run->interrupted && run->ran - run->interrupted_ran > run->grace_ms) { /* it goes on all the same */
+    run->limit = run->interrupted;
+    drain_begin(run, run->grace_ms);
   } else if (run->wall_limit > 0 && run->ran > run->wall_limit) limit_passed(run, "wall");
   else if (run->idle_limit > 0 && run->quiet > run->idle_limit) limit_passed(run, "idle");
 }
@@ -176,6 +185,8 @@ static int64_t limit_due(const Run *run) {
   if (run->draining || run->main_ended || run->held) return due;
   if (run->wall_limit > 0 && wall > 0) due = wall;
   if (run->idle_limit > 0 && idle > 0 && idle < due) due = idle;
+  int64_t grace = run->interrupted_ran + run->grace_ms - run->ran + 1;
+  if (run->interrupted && grace > 0 && grace < due) due = grace;
   return due;
 }
 

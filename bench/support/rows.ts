@@ -20,6 +20,7 @@ export function runRow(id: string, more: Partial<RunRow> = {}): RunRow {
     archive_from: null,
     model: null,
     unsettled: null,
+    passed: null,
   };
   const later = { last_output_at: null, ended_at: null, exit_code: null, exit_signal: null };
   return {

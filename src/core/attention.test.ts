@@ -22,6 +22,7 @@ const run = (more: Partial<Known> = {}): Known => ({
   cost_usd: null,
   cost_estimated: false,
   usd_per_hour: null,
+  limit: null,
   session: "s-1",
   unsettled: null,
   watched: null,

@@ -4,7 +4,7 @@
  */
 
 import type { Attention, Unsettled } from "./attention-record.ts";
-import { aboutFor, isDoubtful, standingWords } from "./state-words.ts";
+import { aboutFor, isDoubtful, passedWords, standingWords } from "./state-words.ts";
 import type { ListRecord, Verdict } from "./types.ts";
 
 /** What the watch says of a run that lives. */
@@ -35,7 +35,14 @@ const FAILURES_FROM = 3;
 const EDITS = /edit|write|patch|file_change/i;
 
 export function attentionOf(run: Known, nowMs: number): Attention | null {
-  return ofProcesses(run, nowMs) ?? ofFacts(run) ?? (run.outcome === null ? ofLiving(run, nowMs) : ofEnded(run));
+  if (run.outcome !== null) return ofProcesses(run, nowMs) ?? ofFacts(run) ?? ofEnded(run);
+  return ofProcesses(run, nowMs) ?? ofFacts(run) ?? ofLiving(run, nowMs) ?? ofPassed(run);
+}
+
+/** It passed a limit, and nobody ends it for that. */
+function ofPassed({ agent, phase, limit }: Known): Attention | null {
+  if (limit === null || phase !== "running") return null;
+  return { kind: "limit", why: passedWords(limit), next: `midwatch stop ${agent}` };
 }
 
 /** Somebody wrote into its folder, or the disk lost something: what else is told of it may be wrong. */

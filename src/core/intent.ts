@@ -5,6 +5,8 @@ import type { AgentId, TaskId } from "./ids.ts";
 /** How much an agent may do without asking; each driver translates it to what its CLI offers. */
 export type Permission = "ask" | "edit" | "all" | "plan";
 export type Tier = Config["tier"];
+/** What a run may pass: bounds of its own, or a budget that it counts to. */
+export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost" | "budget";
 /** What follows an alert of the watch; telling is always done. */
 export type VerdictPolicy = "notify" | "interrupt" | "stop";
 
@@ -85,6 +87,8 @@ export interface IntentFact {
   tier: Tier;
   /** What it said goes to the journal when it has ended. */
   journal?: "turns";
+  /** The folder in which its CLI keeps its sessions, by the run's environment; missing where nothing is read there. */
+  sessions?: string;
   /** False: it is not given midwatch's MCP server. */
   mcp?: false;
 }

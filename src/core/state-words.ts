@@ -1,6 +1,9 @@
 /** What the state of an agent is called, for the terminal and the page alike. Pure. */
+
 import type { AttentionKind } from "./attention-record.ts";
-import type { LimitName, ListRecord, Phase } from "./types.ts";
+import type { LimitName } from "./intent.ts";
+import type { PassedLimit } from "./needs-watch.ts";
+import type { ListRecord, Phase } from "./types.ts";
 
 /** Why an agent needs a person, in a word or two. */
 export const KIND_WORDS: Readonly<Record<AttentionKind, string>> = {
@@ -111,6 +114,26 @@ const LIMITS: Readonly<Record<LimitName, string>> = {
 /** Why a run that passed a limit was ended; `most` is the limit in words, empty when it is not known. */
 export function limitWords(limit: LimitName, most: string): string {
   return `Stopped: ${most === "" ? "" : `${most} `}${LIMITS[limit]} limit reached.`;
+}
+
+/** Cents, and what is less than ten of them to a hundredth of a cent. */
+export function usdText(usd: number): string {
+  const exact = usd.toFixed(4).replace(/0{1,2}$/, "");
+  return `$${usd < 0.1 && exact.length > usd.toFixed(2).length ? exact : usd.toFixed(2)}`;
+}
+
+/** A sentence behind others; empty for limits of which nothing is spent. */
+export function overWords({ limit, spent, overshoot }: PassedLimit): string {
+  if (spent === null || overshoot === null) return "";
+  const said = (value: number): string => (limit === "cost" ? usdText(value) : value.toLocaleString("en-US"));
+  return ` ${said(spent)} spent in the end, ${said(overshoot)} over.`;
+}
+
+/** Of one that goes on. */
+export function passedWords({ limit, value, spent }: PassedLimit): string {
+  const said = (count: number): string => (limit === "cost" ? usdText(count) : count.toLocaleString("en-US"));
+  const most = value === null || spent === null ? "" : `: ${said(spent)} spent, at most ${said(value)}`;
+  return `Passed its ${LIMITS[limit]} limit${most}; it goes on.`;
 }
 
 export interface Standing {

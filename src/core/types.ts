@@ -4,8 +4,8 @@
  */
 import type { Attention, Unsettled, Wake } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
-import type { GitOrigin } from "./intent.ts";
-import type { Watcher } from "./needs-watch.ts";
+import type { GitOrigin, LimitName } from "./intent.ts";
+import type { PassedLimit, Watcher } from "./needs-watch.ts";
 
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =
@@ -24,7 +24,6 @@ export type Phase =
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
-export type LimitName = "output" | "disk" | "wall" | "idle" | "tokens" | "cost" | "budget";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
 type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
 export type FileKind =
@@ -203,6 +202,8 @@ export interface ListRecord {
   cost_estimated: boolean;
   /** What it spends in an hour, by its last ten minutes; null when it does not live, or nobody has told. */
   usd_per_hour: number | null;
+  /** The limit that it has passed; null when it has not. */
+  limit: PassedLimit | null;
 }
 
 /** An agent that another started, with those below it. */
@@ -336,14 +337,6 @@ export interface ExitFact extends ExitStatus {
   limit: LimitName | null;
   /** The limit for which its keeper interrupted it (`limit_policy`); missing in facts of 0.1. */
   interrupted?: LimitName | null;
-}
-
-/** limit.json: written before somebody other than its keeper interrupts a run that passed a limit. */
-export interface LimitFact {
-  v: 1;
-  limit: LimitName;
-  reason: string;
-  at: string;
 }
 
 /** stuck.json */

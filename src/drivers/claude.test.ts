@@ -156,6 +156,16 @@ describe("claude reader", () => {
     expect(result.finished).toBeNull();
   });
 
+  it("counts a sub-agent's messages as they come, between the blocks of others, each with what it came to", () => {
+    const below = { parent_tool_use_id: "t1" };
+    const tokens = (lines: readonly object[]): unknown => readAll(claude, lines).result.tokens;
+    const first = said("m1", bash);
+    const sub = said("s1", bash, { input_tokens: 50, output_tokens: 1 }, below);
+    expect(tokens([first, sub, first, sub])).toMatchObject({ input: 150, output: 2 });
+    const grown = said("s1", bash, { input_tokens: 50, output_tokens: 30 }, below);
+    expect(tokens([first, sub, first, grown, sub, grown])).toMatchObject({ input: 150, output: 31 });
+  });
+
   it("counts on from a result in two-way use, and survives a counter set back to zero", () => {
     const lines = [
       init,

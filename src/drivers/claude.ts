@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { DeferredCall } from "../core/types.ts";
+import { claudeTranscripts } from "./claude-transcript.ts";
 import { claudeUsage, type UsageMeter } from "./claude-usage.ts";
 import type {
   Activity,
@@ -55,6 +56,7 @@ export const claude: Driver = {
   message,
   echoes: true,
   reader: claudeReader,
+  aside: claudeTranscripts,
   judge: (ending) => judgeStream(ending, { 143: "SIGTERM" }),
 };
 

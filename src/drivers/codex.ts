@@ -4,6 +4,7 @@
  */
 import { MidwatchError } from "../core/errors.ts";
 import type { Tokens } from "../core/types.ts";
+import { codexRollouts } from "./codex-rollout.ts";
 import type {
   Activity,
   Driver,
@@ -47,6 +48,7 @@ export const codex: Driver = {
   knownVersions: ["0.166"],
   launch,
   reader: codexReader,
+  aside: codexRollouts,
   judge: (ending) => judgeStream(ending, { 101: "it crashed" }),
 };
 

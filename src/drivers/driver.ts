@@ -2,8 +2,8 @@
  * What midwatch knows of one agent CLI: how a headless run of it is started, how its lines are read, and how its end is judged.
  * A driver is data and pure functions: it starts nothing, reads no file and knows no clock.
  */
-import type { Permission } from "../core/intent.ts";
-import type { DeferredCall, LimitName, Outcome, Tokens } from "../core/types.ts";
+import type { LimitName, Permission } from "../core/intent.ts";
+import type { DeferredCall, Outcome, Tokens } from "../core/types.ts";
 
 export type { Permission } from "../core/intent.ts";
 
@@ -156,6 +156,35 @@ export interface StreamReader {
   result(): StreamResult;
 }
 
+/**
+ * What a CLI writes beside its stream while it works: files, one a thread of its session, that tell sooner or better what was used. The
+ * figures of its stream win where they are greater.
+ */
+export interface Aside {
+  /** The stream counts all threads, as the files do together; else it counts the first one only. */
+  readonly together: boolean;
+  /** Below which folder; null where the run's environment does not tell. */
+  folder(variable: (name: string) => string | undefined): string | null;
+  /** Folders below it in which the files of a session may lie, and those of its threads that begin now; `cwd` is where it works. */
+  places(session: string, nowMs: number, cwd: string): string[];
+  /** The thread of a file, and when that began, as far as the file's name tells; null for a file of another kind. */
+  threadOf(name: string): { id: string; beganMs: number | null } | null;
+  /** Whether a line that begins so is worth parsing. */
+  tells(head: string): boolean;
+  /** Lines written before `sinceMs` are not of this run; `before` is what the thread had used by then, when that is known. */
+  reader(sinceMs: number, before: SessionUse | null): AsideReader;
+}
+
+export interface AsideReader {
+  read(line: unknown): void;
+  /** Which thread it is of, and of which session that is a part. */
+  readonly thread: { id: string | null; session: string | null } | undefined;
+  /** Of the thread, all its runs together. */
+  readonly total: Tokens;
+  /** By this run, by model. */
+  used(): Uncosted[];
+}
+
 export interface Ending {
   exit: { code: number | null; signal: string | null };
   stopRequested: boolean;
@@ -194,6 +223,8 @@ export interface Driver {
   /** `before`: the `session_use` of the run that this one resumes. */
   reader(before?: SessionUse | null): StreamReader;
   judge(ending: Ending): Judged;
+  /** What it writes beside its stream. */
+  readonly aside?: Aside;
   /** Troubles in whole lines of its stderr, for a CLI whose stream leaves them out. `atMs` is when the last was written. */
   stderr?(text: string, atMs: number): TroubleActivity[];
 }

@@ -81,6 +81,7 @@ const intent: Shape = {
   grace_ms: quantity,
   tier: is("auto", "subreaper"),
   journal: maybe(is("turns")),
+  sessions: maybe(name),
   mcp: maybe(is(false)),
 };
 
@@ -167,7 +168,15 @@ export const SHAPES: Readonly<Record<FactName, Shape>> = {
     limit: orNull(limit),
     interrupted: maybe(orNull(limit)),
   },
-  "limit.json": { v, limit, reason: text, at: time },
+  "limit.json": {
+    v,
+    limit,
+    reason: text,
+    at: time,
+    value: maybe(quantity),
+    spent: maybe(quantity),
+    action: maybe(is("stop", "interrupt", "notify")),
+  },
   "stuck.json": { left, since: time },
   "done.json": {
     v,

@@ -3,13 +3,13 @@
  * process table contradicts: facts are claims of somebody with the agent's rights.
  */
 import type { IntentFact } from "../core/intent.ts";
+import type { LimitFact } from "../core/needs-watch.ts";
 import type {
   ClaimFact,
   CleanupFact,
   DoneFact,
   ExitFact,
   HoldFact,
-  LimitFact,
   StartFact,
   StopFact,
   StuckFact,

@@ -15,6 +15,7 @@ import { callText } from "./call-text.ts";
 import type { Facts } from "./facts.ts";
 import { logPath, openAt } from "./log-path.ts";
 import { phaseNow } from "./observe.ts";
+import { passedLimit } from "./passed-limit.ts";
 import { outcomeOf, reasonOf } from "./state.ts";
 
 /** What a person has brought back stays plain for an hour at least, however short `archive_after` is. */
@@ -78,6 +79,7 @@ export function runRow(
     archive_from: phase === "drained" ? archiveFrom(facts) : null,
     model: result?.model ?? intent?.model ?? null,
     unsettled: unsettledOf(facts),
+    passed: passedLimit(facts),
   };
 }
 
@@ -163,6 +165,7 @@ function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention" | keyo
     started_at: run.started_at,
     ended_at: run.ended_at,
     exit: { code: run.exit_code, signal: run.exit_signal },
+    limit: run.passed,
   };
 }
 

@@ -1,10 +1,11 @@
 /** What a run's facts mean. Pure: the same facts and the same answer about its keeper always give the same state. */
-import type { IntentFact } from "../core/intent.ts";
+import type { IntentFact, LimitName } from "../core/intent.ts";
 import { formatSize } from "../core/size.ts";
-import { aboutFor, DAMAGED, limitWords, refutedWords } from "../core/state-words.ts";
-import type { LimitName, Outcome, Phase } from "../core/types.ts";
+import { aboutFor, DAMAGED, limitWords, overWords, refutedWords, usdText } from "../core/state-words.ts";
+import type { Outcome, Phase } from "../core/types.ts";
 import type { FactName } from "./fact-shapes.ts";
 import type { Facts } from "./facts.ts";
+import { passedLimit } from "./passed-limit.ts";
 
 /** A launcher that has started no keeper by then is given up; whoever does so must create the claim first. */
 export const LAUNCH_MS = 10_000;
@@ -54,20 +55,24 @@ export function reasonOf(facts: Facts, phase: Phase): string | null {
   if (phase === "launch_failed")
     return claim?.why ?? (start?.exec_error ? `${start.exec_error.what}: ${start.exec_error.name}` : null);
   const limit = exit?.limit ?? stop?.limit;
+  const passed = passedLimit(facts);
+  const over = passed && cleanup ? overWords(passed) : "";
   if (limit === "budget" && exit) return `Stopped: ${stop?.reason ?? "a budget is spent"}.`;
-  if (limit && exit) return limitWords(limit, intent ? mostOf(intent.limits, limit) : "");
+  if (limit && exit) return `${limitWords(limit, intent ? mostOf(intent.limits, limit) : "")}${over}`;
   if (exit?.stop_requested) return stop?.reason ?? null;
   const interrupted = interruptedBy(facts);
   if (interrupted && outcomeOf(facts, phase) === "limit") {
     const figures = facts.limit ? ` (${facts.limit.reason})` : "";
-    return `was interrupted: it passed its ${interrupted} limit${figures}`;
+    return `was interrupted: it passed its ${interrupted} limit${figures}${over === "" ? "" : `.${over}`}`;
   }
-  return cleanup?.result?.reason ?? null;
+  const reason = cleanup?.result?.reason ?? null;
+  return reason === null || outcomeOf(facts, phase) !== "limit" ? reason : `${reason}${over}`;
 }
 
 /** The limit for which it was interrupted. It may have gone on and completed all the same. */
 export function interruptedBy({ exit, limit }: Facts): LimitName | null {
-  return exit?.interrupted ?? limit?.limit ?? null;
+  const ours = (limit?.action ?? "interrupt") === "interrupt" ? limit?.limit : undefined;
+  return exit?.interrupted ?? ours ?? null;
 }
 
 function mostOf(limits: IntentFact["limits"], limit: LimitName): string {
@@ -81,7 +86,7 @@ function mostOf(limits: IntentFact["limits"], limit: LimitName): string {
     case "tokens":
       return limits.tokens.toLocaleString("en-US");
     case "cost":
-      return `$${limits.cost_usd.toFixed(2)}`;
+      return usdText(limits.cost_usd);
     case "disk":
     case "budget":
       return "";

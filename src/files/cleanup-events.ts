@@ -1,9 +1,11 @@
 /** What a cleanup did, told to events.log: only what is new against the fact before, and a failure when it is the third of its kind. */
 import { relative } from "node:path";
 import { formatSize } from "../core/size.ts";
+import { overWords } from "../core/state-words.ts";
 import type { CleanupFact, FileReport } from "../core/types.ts";
 import type { Facts } from "../facts/facts.ts";
 import { phaseNow } from "../facts/observe.ts";
+import { passedLimit } from "../facts/passed-limit.ts";
 import { outcomeOf } from "../facts/state.ts";
 import { type AuditEvent, audit } from "../workspace/audit.ts";
 import type { Context, RunName } from "../workspace/context.ts";
@@ -25,9 +27,11 @@ export function auditCleanup(
     const now = { ...facts, cleanup: after };
     const outcome = outcomeOf(now, phaseNow(now));
     const { code = null, signal = null } = facts.exit ?? {};
+    const limit = passedLimit(now);
+    const over = limit && overWords(limit);
     events.push({
       type: "agent.ended",
-      content: `${agent} ended: ${outcome ?? "unknown"}`,
+      content: `${agent} ended: ${outcome ?? "unknown"}${over ? `.${over}` : ""}`,
       task,
       agent,
       data: {
@@ -38,6 +42,7 @@ export function auditCleanup(
         took_ms: facts.done?.took_ms ?? null,
         freed_bytes: after.freed_bytes,
         failures: after.failures?.length ?? 0,
+        ...(limit ? { limit } : {}),
       },
     });
   }

@@ -59,6 +59,8 @@ export const LIST: Fields<ListRecord> = {
   cost_usd: "in US dollars; null: not known",
   cost_estimated: "whether a part of it was worked out from tokens and a list of prices",
   usd_per_hour: "what it spends in an hour, by its last ten minutes; null when it does not live or nobody has told",
+  limit:
+    "null, or `{limit, value, at, spent, overshoot}` of a limit that it passed: `tokens`, `cost`, `wall`, `idle`, `output` or `disk`; in tokens, dollars, ms or bytes; `spent` and `overshoot` of tokens and cost, of an ended run all that it came to",
 };
 
 export const SHOW: Fields<ShowRecord> = {

@@ -36,8 +36,17 @@ export interface Context {
   signal: AbortSignal;
   /** How far long work has come; shown on a terminal only. */
   progress(text: string): void;
+  /** Lines that are drawn anew while something is waited for; missing where no person looks at a terminal. */
+  live?: Live | undefined;
   /** Something a person should know that is not the answer; the CLI prints it on stderr. */
   notice(text: string): void;
+}
+
+export interface Live {
+  readonly width: number;
+  readonly height: number;
+  show(lines: readonly string[]): void;
+  clear(): void;
 }
 
 export interface ServeOptions {

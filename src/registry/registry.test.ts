@@ -50,6 +50,7 @@ function runRow(agent: string, more: Partial<RunRow> = {}): RunRow {
     archive_from: null,
     model: null,
     unsettled: null,
+    passed: null,
     ...more,
   };
 }
@@ -354,7 +355,7 @@ it("summaries are found by their time, without a look at the others; in a databa
   before.close();
   const db = new DatabaseSync(path);
   db.exec(
-    "DROP INDEX summaries_at; ALTER TABLE runs DROP COLUMN unsettled; ALTER TABLE runs DROP COLUMN spent; UPDATE meta SET value = '4' WHERE key = 'schema_version'",
+    "DROP INDEX summaries_at; ALTER TABLE runs DROP COLUMN unsettled; ALTER TABLE runs DROP COLUMN spent; ALTER TABLE runs DROP COLUMN passed; UPDATE meta SET value = '4' WHERE key = 'schema_version'",
   );
   db.close();
   const registry = open(path);

@@ -2,6 +2,7 @@
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import type { Unsettled } from "../core/attention-record.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
+import type { PassedLimit } from "../core/needs-watch.ts";
 import type { Guarantee, Hold, Member, Outcome, Phase, Tokens, TrackedFile, Verdict } from "../core/types.ts";
 
 export interface TaskRow {
@@ -67,6 +68,8 @@ export interface RunRow {
   model: string | null;
   /** What it left to a person when it ended. */
   unsettled: Unsettled | null;
+  /** The limit that it has passed. */
+  passed: PassedLimit | null;
 }
 
 export interface RunCost {
@@ -185,6 +188,7 @@ const RUN = [
   "archive_from",
   "model",
   "unsettled",
+  "passed",
 ] as const satisfies readonly (keyof RunRow)[];
 const FILE = [
   "agent",
@@ -209,7 +213,7 @@ const CURSOR = [
   "updated_at",
 ] as const satisfies readonly (keyof CursorRow)[];
 const SUMMARY = ["agent", "run", "id", "told", "final", "data"] as const satisfies readonly (keyof SummaryRow)[];
-const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file", "unsettled", "spent"]);
+const JSON_COLUMNS = new Set(["data", "alive", "hold", "tokens", "labels", "file", "unsettled", "spent", "passed"]);
 
 export const COLUMNS: Readonly<Record<Table, readonly string[]>> = {
   tasks: TASK,

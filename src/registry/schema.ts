@@ -119,6 +119,7 @@ const MIGRATIONS: readonly string[] = [
   "CREATE INDEX summaries_at ON summaries (data ->> 'timestamp')",
   "ALTER TABLE runs ADD COLUMN unsettled TEXT",
   "ALTER TABLE runs ADD COLUMN spent TEXT",
+  "ALTER TABLE runs ADD COLUMN passed TEXT",
 ];
 
 export const REGISTRY: Schema = {

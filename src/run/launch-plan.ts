@@ -181,8 +181,10 @@ export function composedOf(
   const budget_usd = limits.cost_usd > 0 && limit_policy === "stop" ? limits.cost_usd : null;
   const launch = driver.launch({ ...request, model, permission, cwd, resume, interactive, budget_usd, args });
   const stdin = interactive ? null : promptFile;
+  const sessions = driver.aside?.folder((variable) => launch.env[variable] ?? request.env[variable]);
+  const kept = sessions == null ? {} : { sessions: resolve(cwd, sessions) };
   return {
-    intent: { ...asked, argv: [...launch.argv], session: launch.session ?? resume, stdin },
+    intent: { ...asked, argv: [...launch.argv], session: launch.session ?? resume, stdin, ...kept },
     env: { ...launch.env, ...env },
     input: launch.stdin,
     message: interactive ? { text: request.prompt, driver } : null,

@@ -2,11 +2,13 @@
  * Stop: tell the keeper, wait for its proof, handle the files, report. It never throws half-way and never claims what was
  * not verified. The same code runs for one agent, for a hundred, and for one that ended long ago.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
+import type { LimitName } from "../core/intent.ts";
 import { iso } from "../core/time.ts";
-import type { LimitName, Report, StopFact } from "../core/types.ts";
+import type { Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
 import { isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";

@@ -12,6 +12,8 @@ import { lineStartFrom, lineSum } from "../log/lines.ts";
 import type { Log, LogPlace } from "../log/log.ts";
 import type { LogRecord } from "../log/record.ts";
 import { FileSource } from "../log/source.ts";
+import type { AsideFiles } from "./aside-files.ts";
+import { withBesides } from "./besides.ts";
 import type { RunLog } from "./run-log.ts";
 
 /** How far it was read: whole lines, and the checksum of all their bytes. */
@@ -30,6 +32,8 @@ export interface StreamOptions {
   /** What its CLI had counted for the session that it resumes. */
   before: SessionUse | null;
   listener?: StreamListener | undefined;
+  /** What its CLI writes beside the stream. */
+  aside?: AsideFiles | undefined;
 }
 
 /** Hears what each line told, in order; `atMs` is when the line was printed. */
@@ -52,8 +56,10 @@ export class StreamState {
   readonly #driver: Driver;
   readonly #reader: StreamReader;
   readonly #listener: StreamListener | undefined;
+  readonly #aside: AsideFiles | undefined;
   #place: StreamPlace = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0, updated_at: iso() };
   #received = 0;
+  #version = 0;
   #turn: Promise<void> = Promise.resolve();
   /** Of the file that was read. */
   #ino: number | undefined;
@@ -62,11 +68,12 @@ export class StreamState {
   /** Counted before the part that was read again; only of a log that is longer than that. */
   #counted: Counted | null = null;
 
-  constructor(log: LogToRead, { driver, before, listener }: StreamOptions) {
+  constructor(log: LogToRead, { driver, before, listener, aside }: StreamOptions) {
     this.#log = log;
     this.#driver = driver;
     this.#reader = driver.reader(before);
     this.#listener = listener;
+    this.#aside = aside;
   }
 
   get place(): StreamPlace {
@@ -74,6 +81,11 @@ export class StreamState {
   }
 
   get result(): StreamResult {
+    const told = this.#told;
+    return this.#aside === undefined ? told : withBesides(told, this.#aside.used);
+  }
+
+  get #told(): StreamResult {
     const result = this.#reader.result();
     if (this.#counted === null) return result;
     // Of a run that was taken up in mid-stream the greater count is nearer: its end is counted from the whole stream.
@@ -109,10 +121,23 @@ export class StreamState {
     }
   }
 
+  /** Another one when more was read, by whomever. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Whether a living run has told more than was read, by a stat a file. */
+  hasNews(): boolean {
+    return this.#more || !this.#log.isUnchanged() || (this.#aside?.hasNews(this.#reader.result().session) ?? false);
+  }
+
   /** Reads on, at most so many bytes but a whole line in any case; of a living run whole lines only. True when there is more. */
   async readOn(live: boolean, bytes: number = Number.POSITIVE_INFINITY): Promise<boolean> {
     // One after the other: they would close each other's log.
-    const turn = this.#turn.then(() => this.#readOn(live, bytes));
+    const turn = this.#turn.then(async () => {
+      const more = await this.#readOn(live, bytes);
+      return (await this.#readAside(live)) || more;
+    });
     this.#turn = turn.then(ignore, ignore);
     return await turn;
   }
@@ -141,6 +166,16 @@ export class StreamState {
     }
   }
 
+  async #readAside(live: boolean): Promise<boolean> {
+    const { session } = this.#reader.result();
+    for (;;) {
+      const { bytes, more } = this.#aside?.read(session) ?? { bytes: 0, more: false };
+      if (bytes > 0) this.#version++;
+      if (!more || live) return more;
+      await breathe();
+    }
+  }
+
   #readStretch(log: Log, end: number, bytes: number): boolean {
     const start = this.#place;
     if (end < start.offset) {
@@ -159,7 +194,10 @@ export class StreamState {
       offset = raw.end;
       this.#take(record);
     }
-    if (offset > start.offset) this.#place = { ...start, offset, line, checksum, updated_at: iso() };
+    if (offset > start.offset) {
+      this.#place = { ...start, offset, line, checksum, updated_at: iso() };
+      this.#version++;
+    }
     return more;
   }
 

@@ -1,10 +1,12 @@
 /** The streams that a process reads on with: one state a run, whoever asks. */
+import type { IntentFact } from "../core/intent.ts";
 import type { RunResult } from "../core/types.ts";
-import type { Driver } from "../drivers/driver.ts";
+import type { Aside, Driver, SessionUse } from "../drivers/driver.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { runNumbers } from "../facts/run-numbers.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
+import { AsideFiles } from "./aside-files.ts";
 import { RunLog } from "./run-log.ts";
 import { type Counted, type StreamListener, type StreamPlace, StreamState } from "./stream-state.ts";
 
@@ -22,6 +24,7 @@ export class Streams {
   readonly #context: Context;
   readonly #begin: (of: StreamOf, driver: Driver) => Beginning;
   readonly #states = new Map<string, StreamState>();
+  readonly #held = new Set<string>();
 
   constructor(context: Context, begin: (of: StreamOf, driver: Driver) => Beginning = () => ({})) {
     this.#context = context;
@@ -50,17 +53,39 @@ export class Streams {
     this.#states.delete(keyOf(one));
   }
 
-  /** Forgets the others. */
+  /** What was read of it so far, if anybody here reads it. */
+  known(one: Pick<RunName, "agent" | "run">): StreamState | undefined {
+    return this.#states.get(keyOf(one));
+  }
+
+  /** Forgets the others, except for those that are held. */
   keep(runs: readonly RunName[]): void {
     const keys = new Set(runs.map(keyOf));
-    for (const key of this.#states.keys()) if (!keys.has(key)) this.#states.delete(key);
+    for (const key of this.#states.keys()) if (!keys.has(key) && !this.#held.has(key)) this.#states.delete(key);
+  }
+
+  /** Somebody reads on in it whom those that call `keep` need not know of. */
+  hold(one: RunName): void {
+    this.#held.add(keyOf(one));
+  }
+
+  release(one: RunName): void {
+    this.#held.delete(keyOf(one));
   }
 }
 
 /** Nothing is read yet. */
 export function openStream(context: Context, one: StreamOf, driver: Driver, listener?: StreamListener): StreamState {
   const log = new RunLog(context, { ...one, json: driver.json });
-  return new StreamState(log, { driver, before: sessionBefore(context, one), listener });
+  const before = sessionBefore(context, one);
+  const { intent } = one.facts;
+  const aside = driver.aside && intent?.sessions && asideOf(driver.aside, intent, intent.sessions, before);
+  return new StreamState(log, { driver, before, listener, aside: aside || undefined });
+}
+
+function asideOf(aside: Aside, intent: IntentFact, folder: string, before: SessionUse | null): AsideFiles {
+  const { cwd } = intent;
+  return new AsideFiles(aside, { sinceMs: Date.parse(intent.created_at), cwd, before, folder });
 }
 
 /** What the CLI had counted for the session when this run began: what the last run of the same session told at its end. */

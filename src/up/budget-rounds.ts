@@ -1,22 +1,31 @@
 /**
- * Budgets while agents run: what they have used goes into the ledger, what is reached is told, and where a budget says so, what counts to it
- * is stopped. Each process that watches a workspace does this for the runs of it; the sums are those of all.
+ * Budgets while agents run: what they have used goes into the ledger, what is reached is told, and where a budget says so, what counts to it is
+ * stopped. Each process that watches a workspace does this for the runs of it, a few times a second; the sums are those of all.
  */
-import { type Spender, stopsOf, whyStopped } from "../budget/budget-plan.ts";
+import { type BudgetState, type Spender, stopsOf, whyStopped } from "../budget/budget-plan.ts";
 import { budgetStates, budgetsInForce, spenderFor } from "../budget/budgets.ts";
 import { Teller } from "../budget/tell.ts";
 import { MidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
+import type { IntentFact } from "../core/intent.ts";
+import type { LimitFact } from "../core/needs-watch.ts";
 import { iso } from "../core/time.ts";
-import type { Observed } from "../facts/observe.ts";
+import { createInside } from "../disk/write-inside.ts";
+import { readFacts } from "../facts/facts.ts";
+import { hasEnded, type Observed } from "../facts/observe.ts";
 import { placeId } from "../journal/event.ts";
 import { stop } from "../run/stop.ts";
 import { spent } from "../spend/spent.ts";
-import { keyOf, type Streams } from "../stream/streams.ts";
-import type { Apart } from "../workspace/apart.ts";
+import type { StreamState } from "../stream/stream-state.ts";
+import { keyOf, type StreamOf, type Streams } from "../stream/streams.ts";
+import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
-import type { Context } from "../workspace/context.ts";
-import { type RunSpend, recordSpend } from "../workspace/record-spend.ts";
+import type { Context, RunName } from "../workspace/context.ts";
+import { recordSpend } from "../workspace/record-spend.ts";
+
+const TICK_MS = 200;
+
+type Live = RunName & Spender;
 
 export class BudgetRounds {
   readonly #context: Context;
@@ -24,77 +33,126 @@ export class BudgetRounds {
   readonly #apart: Apart;
   readonly #teller: Teller;
   /** Whose child a run is and which labels it has, as it was when it was first seen: it lives beside files that say so. */
-  readonly #spenders = new Map<string, Spender>();
-  readonly #stopping = new Set<string>();
+  readonly #live = new Map<string, Live>();
+  readonly #stopping = new Map<string, Promise<void>>();
+  #stopped: AgentId[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #failed: { error: unknown } | undefined;
   #trouble: string | undefined;
 
-  constructor(context: Context, streams: Streams, apart: Apart) {
+  constructor(context: Context, streams: Streams) {
     this.#context = context;
     this.#streams = streams;
-    this.#apart = apart;
+    this.#apart = new Apart(context);
     this.#teller = new Teller(context);
   }
 
-  /** Gives those that were stopped. */
+  /** Whether what a run spends has to be read. */
+  wants({ driver }: IntentFact): boolean {
+    return driver !== "command" && this.#inForce().length > 0;
+  }
+
+  /** What it has used by now goes into the ledger, where the others of this user find it too. */
+  heard(one: StreamOf, { result }: StreamState): void {
+    const { intent } = one.facts;
+    if (intent === undefined) return;
+    this.#meet(one, intent);
+    const { parts } = spent(result, intent.model, this.#context.prices);
+    const { task, agent, run } = one;
+    const told = { labels: intent.labels, parts, told_usd: result.cost_usd, final: false };
+    recordSpend(this.#context, [{ task, agent, run, ...told }]);
+  }
+
+  /** Looks by itself from now on, while `may` says so. */
+  start(may: () => boolean): void {
+    this.#timer ??= setInterval(() => {
+      if (may()) this.#tick();
+    }, TICK_MS);
+  }
+
+  /** What was begun is done to its end. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await Promise.all(this.#stopping.values());
+  }
+
+  /** Gives those that were stopped since the last one. Without a timer the budgets are looked at now. */
   async round(observed: readonly Observed[]): Promise<AgentId[]> {
+    const live = observed.filter(({ row, facts }) => row.phase === "running" && facts.intent !== undefined);
+    for (const one of live) this.#meet(one, one.facts.intent as IntentFact);
+    const keys = new Set(observed.map(keyOf));
+    for (const [key, one] of this.#live) if (!keys.has(key) && this.#isOver(one)) this.#live.delete(key);
+    if (this.#timer === undefined) {
+      this.#tick();
+      await Promise.all(this.#stopping.values());
+    }
+    const failed = this.#failed;
+    this.#failed = undefined;
+    if (failed !== undefined) throw failed.error;
+    return this.#stopped.splice(0);
+  }
+
+  #meet({ task, agent, run }: RunName, { labels }: IntentFact): void {
+    const key = keyOf({ agent, run });
+    if (!this.#live.has(key)) this.#live.set(key, { task, ...spenderFor(this.#context, agent, run, labels) });
+  }
+
+  #isOver({ task, agent, run }: RunName): boolean {
+    return hasEnded(readFacts(this.#context.layout.run(task, agent, run)));
+  }
+
+  #tick(): void {
     try {
       const inForce = budgetsInForce(this.#context);
-      if (inForce.length === 0) return [];
-      const live = observed.filter(({ row }) => row.phase === "running");
-      await this.#hear(live);
-      const spenders = live.map((one) => this.#spender(one));
-      this.#forget(new Set(live.map(keyOf)));
+      if (inForce.length === 0) return;
+      const live = [...this.#live.values()];
       const nowMs = Date.now();
-      const states = budgetStates(this.#context, spenders, nowMs, inForce);
+      const states = budgetStates(this.#context, live, nowMs, inForce);
       this.#teller.tell(states, nowMs);
-      const stops = stopsOf(states, spenders);
-      const stopped = await Promise.all(stops.map(({ one, state }) => this.#stop(one, whyStopped(state))));
+      for (const { one, state } of stopsOf(states, live)) this.#stop(one, state);
       this.#trouble = undefined;
-      return stopped.flatMap((agent) => agent ?? []);
     } catch (error) {
-      if (!(error instanceof MidwatchError)) throw error;
-      this.#tellTrouble(error);
-      return [];
+      if (error instanceof MidwatchError) this.#tellTrouble(error);
+      else this.#failed ??= { error };
     }
   }
 
-  async #hear(live: readonly Observed[]): Promise<void> {
-    const heard = await Promise.all(live.map((one) => this.#apart.each(one, () => this.#spend(one))));
-    recordSpend(
-      this.#context,
-      heard.flatMap((one) => one ?? []),
-    );
+  #stop(one: Live, state: BudgetState): void {
+    const key = keyOf(one);
+    if (this.#stopping.has(key)) return;
+    const stopping = this.#apart
+      .each(one, () => this.#end(one, state))
+      .catch((error: unknown) => {
+        this.#failed ??= { error };
+      })
+      .then(() => void this.#stopping.delete(key));
+    this.#stopping.set(key, stopping);
   }
 
-  async #spend(one: Observed): Promise<RunSpend | undefined> {
-    const { intent } = one.facts;
-    if (intent === undefined || intent.driver === "command") return undefined;
-    const { result } = await this.#streams.read(one);
-    const { parts } = spent(result, intent.model, this.#context.prices);
+  async #end(one: Live, state: BudgetState): Promise<void> {
     const { task, agent, run } = one;
-    return { task, agent, run, labels: intent.labels, parts, told_usd: result.cost_usd, final: false };
+    const { layout } = this.#context;
+    if (this.#isOver(one)) {
+      this.#live.delete(keyOf(one));
+      return;
+    }
+    const reason = whyStopped(state);
+    const { spent: by, budget } = state;
+    const fact: LimitFact = { v: 1, limit: "budget", reason, at: iso(), value: budget.most, spent: by, action: "stop" };
+    createInside(layout.root, layout.run(task, agent, run).limit, `${JSON.stringify(fact)}\n`);
+    const [report] = await stop(this.#context, [agent], { limit: "budget", reason, streams: this.#streams });
+    if (report?.verified !== true) return;
+    this.#live.delete(keyOf(one));
+    this.#stopped.push(agent);
   }
 
-  #spender({ agent, run, facts }: Observed): Spender {
-    const key = keyOf({ agent, run });
-    const known = this.#spenders.get(key) ?? spenderFor(this.#context, agent, run, facts.intent?.labels);
-    this.#spenders.set(key, known);
-    return known;
-  }
-
-  #forget(live: ReadonlySet<string>): void {
-    for (const key of this.#spenders.keys()) if (!live.has(key)) this.#spenders.delete(key);
-  }
-
-  async #stop({ agent, run }: Spender, reason: string): Promise<AgentId | undefined> {
-    const key = keyOf({ agent, run });
-    if (this.#stopping.has(key)) return undefined;
-    this.#stopping.add(key);
+  #inForce(): ReturnType<typeof budgetsInForce> {
     try {
-      await stop(this.#context, [agent], { limit: "budget", reason, streams: this.#streams });
-      return agent;
-    } finally {
-      this.#stopping.delete(key);
+      return budgetsInForce(this.#context);
+    } catch (error) {
+      if (error instanceof MidwatchError) return []; // The next tick tells it.
+      throw error;
     }
   }
 

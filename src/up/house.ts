@@ -74,6 +74,7 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   });
   const quietMs = place === undefined ? QUIET_COMPANION_MS : QUIET_ROUND_MS;
   let shown: number | null | undefined;
+  for (const fast of [loop.money, loop.budgets]) fast.start(() => leader.term !== undefined);
   try {
     await place?.take(); // Before the first look: then nobody else leads.
     await leader.wait(ROUND_MS); // The first look tells whether we lead.
@@ -90,6 +91,8 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
   } catch (error) {
     if (!signal.aborted) throw error; // Paused work ends with its error, which was told.
   } finally {
+    await loop.money.close();
+    await loop.budgets.close();
     await alerts?.close();
     await Promise.all([alerting.ended(), rendering.ended(), outward?.close()]);
     await leader.close();

@@ -5,10 +5,6 @@
 import { existsSync } from "node:fs";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
-import type { IntentFact } from "../core/intent.ts";
-import { iso } from "../core/time.ts";
-import type { LimitFact, LimitName, Tokens } from "../core/types.ts";
-import { createInside } from "../disk/write-inside.ts";
 import { KnownFacts } from "../facts/known-facts.ts";
 import { lastReports } from "../facts/last-reports.ts";
 import type { Observed } from "../facts/observe.ts";
@@ -16,19 +12,17 @@ import { archiveAged } from "../files/archive.ts";
 import { emptyAged } from "../files/prune.ts";
 import { Retention } from "../files/retention.ts";
 import { sealSome, withFolder } from "../files/seal-rest.ts";
-import { placeId } from "../journal/event.ts";
 import { closeIdle } from "../messages/inbox.ts";
 import { type ProgressReport, TERMINAL } from "../messages/report.ts";
-import { signalMain } from "../process/identity.ts";
 import { startWaiting } from "../run/queue.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { stop } from "../run/stop.ts";
-import { type RunSpent, spent } from "../spend/spent.ts";
 import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
-import { audit } from "../workspace/audit.ts";
 import { type Context, type RunName, withReader } from "../workspace/context.ts";
 import { BudgetRounds } from "./budget-rounds.ts";
+import { Money } from "./money.ts";
+import { hasMoneyLimit } from "./money-plan.ts";
 
 /** An agent that says it is done gets this long without a sign of life before it is ended. */
 const LINGER_MS = 30_000;
@@ -54,14 +48,16 @@ export class Loop {
   readonly #streams: Streams;
   readonly #known = new KnownFacts();
   readonly #apart: Apart;
-  readonly #told = new Set<string>();
   #tidyAt = 0;
   /** Runs of an older release that are to be sealed; looked for once. */
   #unsealed: RunName[] | undefined;
   readonly #retention: Retention;
-  readonly #budgets: BudgetRounds;
   #looked = "";
   #still = 0;
+  /** Limits of tokens and money: looked at in each round, or by itself once it is started. */
+  readonly money: Money;
+  /** Budgets, likewise. */
+  readonly budgets: BudgetRounds;
   /** What the last round found, for others that need it in the same round. */
   observed: readonly Observed[] = [];
 
@@ -69,39 +65,46 @@ export class Loop {
     this.#context = context;
     this.#lingerMs = options.lingerMs ?? LINGER_MS;
     this.#streams = options.streams ?? new Streams(context);
+    const budgets = new BudgetRounds(context, this.#streams);
+    this.budgets = budgets;
+    this.money = new Money(context, {
+      streams: this.#streams,
+      wants: (intent) => hasMoneyLimit(intent) || budgets.wants(intent),
+      heard: (one, state) => budgets.heard(one, state),
+    });
     this.#apart = new Apart(context);
     this.#retention = new Retention(context);
-    this.#budgets = new BudgetRounds(context, this.#streams, this.#apart);
   }
 
   async round(): Promise<Round> {
+    const lookedMs = performance.now();
     const observed = await reconcile(this.#context, { known: this.#known, streams: this.#streams, large: true });
     this.observed = observed;
     this.#compare(observed);
-    const stopped: AgentId[] = [];
+    const stopped = await this.money.round(observed, lookedMs);
     const reported = withReader(this.#context, (registry) => registry.reporters());
     for (const one of observed.filter(({ row }) => row.phase === "running")) {
       await this.#apart.each(one, async () => {
-        const why = (reported.has(one.agent) ? this.#lingers(one) : undefined) ?? (await this.#passed(one));
+        const why = reported.has(one.agent) ? this.#lingers(one) : undefined;
         if (why === undefined) return;
         await stop(this.#context, [one.agent], { ...why, streams: this.#streams });
         stopped.push(one.agent);
       });
     }
-    stopped.push(...(await this.#budgets.round(observed)));
+    stopped.push(...(await this.budgets.round(observed)));
     await closeIdle(this.#context, observed, this.#streams, this.#apart);
     this.#streams.keep(observed);
     return { started: await startWaiting(this.#context, observed), stopped, ...(await this.#tidy()) };
   }
 
-  /** For some rounds nothing has moved, and nobody is in the queue or has a limit of money: the next round has time. */
+  /** For some rounds nothing has moved, and nobody is in the queue: the next round has time. */
   get isQuiet(): boolean {
     return this.#still >= QUIET_ROUNDS;
   }
 
   #compare(observed: readonly Observed[]): void {
     const looks = observed.map(({ agent, run, row }) => `${agent}.${run} ${row.phase} ${row.bytes}`).join("\n");
-    const urgent = observed.some(({ facts, row, left }) => left || row.queued || hasMoneyLimit(facts.intent));
+    const urgent = observed.some(({ row, left }) => left || row.queued);
     this.#still = looks === this.#looked && !urgent ? this.#still + 1 : 0;
     this.#looked = looks;
   }
@@ -135,57 +138,4 @@ export class Loop {
     if (last.timestamp < row.created_at || Date.now() - sign < this.#lingerMs) return undefined;
     return { reason: `reported ${last.status}, then nothing for ${this.#lingerMs / 1000} s` };
   }
-
-  /** Tokens and money, as far as the stream tells. */
-  async #passed(one: Observed): Promise<Passed | undefined> {
-    const { intent } = one.facts;
-    if (!intent || !hasMoneyLimit(intent)) return undefined;
-    const { result } = await this.#streams.read(one);
-    const passed = limitPassed(intent.limits, total(result.tokens), spent(result, intent.model, this.#context.prices));
-    if (passed === undefined || intent.limit_policy === "stop") return passed;
-    this.#tell(one, passed, intent.limit_policy === "interrupt");
-    return undefined;
-  }
-
-  /** Once, as its keeper does for the limits of time; the id is the same for whoever tells it. */
-  #tell(one: Observed, { limit, reason }: Passed, interrupt: boolean): void {
-    const { agent, task, run } = one;
-    const key = `${agent}.${run}.${limit}`;
-    if (this.#told.has(key)) return;
-    if (interrupt) this.#interrupt(one, { v: 1, limit, reason, at: iso() });
-    this.#told.add(key);
-    const content = `${agent} passed its ${limit} limit: ${reason}`;
-    audit(this.#context, [
-      { type: "agent.limit", id: placeId("limit", key), content, agent, task, data: { run, limit } },
-    ]);
-  }
-
-  /** The fact first: whoever finds the run ended knows why. One that is there was written by somebody who interrupted it too. */
-  #interrupt({ agent, task, run, facts: { start } }: Observed, fact: LimitFact): void {
-    const { root } = this.#context.layout;
-    const path = this.#context.layout.run(task, agent, run).limit;
-    if (createInside(root, path, `${JSON.stringify(fact)}\n`) && start?.main)
-      signalMain({ ...start, main: start.main }, "SIGINT");
-  }
-}
-
-interface Passed {
-  reason: string;
-  limit: LimitName;
-}
-
-function hasMoneyLimit(intent: IntentFact | undefined): boolean {
-  return intent !== undefined && (intent.limits.tokens > 0 || intent.limits.cost_usd > 0);
-}
-
-function limitPassed(limits: IntentFact["limits"], tokens: number, { least, estimated }: RunSpent): Passed | undefined {
-  if (limits.tokens > 0 && tokens > limits.tokens)
-    return { limit: "tokens", reason: `${tokens} tokens, at most ${limits.tokens}` };
-  if (limits.cost_usd > 0 && least > limits.cost_usd)
-    return { limit: "cost", reason: `${estimated ? "~" : ""}${least.toFixed(2)} USD, at most ${limits.cost_usd}` };
-  return undefined;
-}
-
-function total(tokens: Tokens | null): number {
-  return tokens === null ? 0 : tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
 }

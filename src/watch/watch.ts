@@ -270,8 +270,9 @@ export class Watch {
   #forget(all: readonly Observed[]): void {
     const keys = new Set(all.map(keyOf));
     this.#silence.keep(keys);
-    for (const key of this.#kept.keys()) if (!keys.has(key)) this.#kept.delete(key);
     this.streams.keep(all);
+    for (const [key, { subject }] of this.#kept)
+      if (this.streams.known({ agent: subject.agent, run: subject.run }) === undefined) this.#kept.delete(key);
     for (const key of this.#resting.keys()) if (!keys.has(key)) this.#resting.delete(key);
   }
 }

@@ -137,7 +137,7 @@ it("tokens and cost over their limit end the run with outcome limit", async () =
   await until(async () => (await loop.round()).stopped.length > 0, 20_000);
   expect(await workspace.runs.show(agent)).toMatchObject({
     outcome: "limit",
-    reason: "Stopped: $0.40 cost limit reached.",
+    reason: expect.stringMatching(/^Stopped: \$0\.40 cost limit reached\. \$[\d.]+ spent in the end, \$[\d.]+ over\.$/),
   });
 });
 
@@ -168,7 +168,7 @@ it("with another policy a passed limit is told once, and the agent is interrupte
     if (policy === "interrupt")
       expect((await workspace.runs.wait([agent]))[0]).toMatchObject({
         outcome: "limit",
-        reason: "was interrupted: it passed its tokens limit (120 tokens, at most 100)",
+        reason: "was interrupted: it passed its tokens limit (120 tokens, at most 100). 120 spent in the end, 20 over.",
         exit: { signal: "SIGINT" },
       });
     else expect(await workspace.runs.show(agent)).toMatchObject({ phase: "running" });
@@ -176,7 +176,7 @@ it("with another policy a passed limit is told once, and the agent is interrupte
 });
 
 it("a time limit that interrupts: the outcome is limit, unless the agent completes all the same; the event names it", async () => {
-  const at = lab({ wall_limit: "300ms", limit_policy: "interrupt" });
+  const at = lab({ wall_limit: "300ms", limit_policy: "interrupt", grace: "20s" });
   const ends = await at.run("sleep", "300");
   const goes = await at.sh("trap '' INT; sleep 1; echo done");
   expect(await at.workspace.runs.wait([ends.agent, goes.agent])).toMatchObject([
@@ -186,6 +186,14 @@ it("a time limit that interrupts: the outcome is limit, unless the agent complet
   expect(events(at, "agent.limit").map(({ content }) => content)).toEqual(
     expect.arrayContaining([`${ends.agent} passed its wall limit`, `${goes.agent} passed its wall limit`]),
   );
+});
+
+it("a time limit that interrupts: one that goes on all the same is stopped when its grace is over", async () => {
+  const at = lab({ wall_limit: "300ms", limit_policy: "interrupt" });
+  const goes = await at.sh("trap '' INT; sleep 300");
+  expect(await at.workspace.runs.wait([goes.agent])).toMatchObject([
+    { outcome: "limit", reason: "Stopped: 300 ms time limit reached.", limit: { limit: "wall", value: 300 } },
+  ]);
 });
 
 it("an agent whose driver is not configured any more is told once, and the round goes on for the others", async () => {

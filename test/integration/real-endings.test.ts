@@ -50,7 +50,11 @@ it.skipIf(!isInstalled("claude"))(
     const { record, work } = await startCli(at, api, "claude", { steps }, { run: ["--limit-cost", "0.02"] });
     const ended = async (run: number): Promise<void> => {
       const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
-      expect(shown).toMatchObject({ run, outcome: "limit", reason: "It reached its budget." });
+      expect(shown).toMatchObject({
+        run,
+        outcome: "limit",
+        reason: expect.stringMatching(/^It reached its budget\. \$0\.0\d+ spent in the end, /),
+      });
       const calls = text(record.log).split('"type":"tool_use"').length - 1;
       const cost = shown?.cost_usd ?? 0;
       expect(cost).toBeGreaterThan(0.02);

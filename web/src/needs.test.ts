@@ -29,6 +29,7 @@ const item = (more: Partial<FleetItem>): FleetItem => ({
   cost_usd: null,
   cost_estimated: false,
   usd_per_hour: null,
+  limit: null,
   ...more,
 });
 

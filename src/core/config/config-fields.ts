@@ -53,14 +53,14 @@ export const CONFIG_FIELDS = {
   token_limit: {
     kind: "count",
     default: 0,
-    about: "Tokens of a run, as far as its stream tells; 0 is no limit",
+    about: "Tokens of a run, as far as its CLI has told while it runs; 0 is no limit",
     guard: "limit",
   },
   cost_limit: {
     kind: "dollars",
     default: 0,
     about:
-      "Cost of a run in US dollars: what its CLI told, and what it used since by the list of prices; `up` watches it; 0 is no limit",
+      "Cost of a run in US dollars: what its CLI told, and what it used since by the list of prices; 0 is no limit",
     guard: "limit",
   },
   prices_file: {
@@ -72,7 +72,8 @@ export const CONFIG_FIELDS = {
   limit_policy: {
     kind: ["stop", "interrupt", "notify"],
     default: "stop",
-    about: "What happens when time, idle time, tokens or cost pass their limit",
+    about:
+      "What happens when time, idle time, tokens or cost pass their limit; one that goes on for the grace time after it was interrupted is stopped",
     guard: "trust",
   },
   time_zone: {

@@ -13,6 +13,7 @@ import { pruneShare } from "../../operations/share.ts";
 import { midwatchVersion } from "../../operations/version.ts";
 import { complete } from "./complete.ts";
 import { commandHelp, overview, welcome } from "./help.ts";
+import { LiveLines } from "./live.ts";
 import { type Out, Output } from "./output.ts";
 import { parse, validate } from "./parse.ts";
 
@@ -96,6 +97,7 @@ async function dispatch(
   }
   // With --json an error is the only thing on stderr, so notices wait for success.
   const notices: string[] = [];
+  const live = io.stderr.isTTY === true && !globals.json ? new LiveLines(io.stderr) : undefined;
   const context: Context = {
     door: "cli",
     cwd: io.cwd,
@@ -116,7 +118,12 @@ async function dispatch(
       await serveOnStdio({ ...io, workspace: globals.workspace }, midwatchVersion(), this.signal);
     },
     progress: (text) => showProgress(io, text),
-    notice: (text) => (globals.json ? void notices.push(text) : tell(io, text)),
+    live,
+    notice(text) {
+      live?.clear();
+      if (globals.json) notices.push(text);
+      else tell(io, text);
+    },
   };
   const asked = await validate(operation, input);
   let answer: unknown;

@@ -13,6 +13,7 @@ import { type Context, type Operation, type Output, operation, usage, workspaceO
 import { state } from "../render.ts";
 import { assertNamesFiles } from "../rights.ts";
 import { promptOf } from "../text-input.ts";
+import { whileLive } from "./live.ts";
 
 const input = z.strictObject({
   prompt: z
@@ -197,7 +198,8 @@ async function* begin(context: Context, given: Given): AsyncGenerator<Item> {
   }
   const agents = started.filter(({ phase }) => phase !== "launch_failed").map(({ agent }) => agent);
   if (!wait || agents.length === 0) return;
-  const ended = await workspace.runs.wait(agents, { signal: context.signal });
+  const waiting = (): Promise<ShowRecord[]> => workspace.runs.wait(agents, { signal: context.signal });
+  const ended = await whileLive(context, workspace, agents, waiting);
   if (!context.signal.aborted) yield* ended;
 }
 

@@ -2,12 +2,13 @@ import { isOver } from "../../core/phase.ts";
 import { agentRefs, configFlag, duration } from "../fields.ts";
 import { type Operation, operation, workspaceOf, z } from "../operation.ts";
 import { listTable } from "../render.ts";
+import { whileLive } from "./live.ts";
 
 export const wait: Operation = operation({
   name: "wait",
   summary: "Wait until agents have ended",
   details:
-    "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents. While it waits, queued agents are started when there is room.",
+    "Exits 0 when what was waited for has ended and completed, 1 otherwise. Ctrl-C ends the waiting, not the agents. On a terminal a line tells what each of them does, what it has used and what it costs. While it waits, queued agents are started when there is room.",
   positionals: ["agents"],
   input: z.strictObject({
     agents: agentRefs,
@@ -17,12 +18,12 @@ export const wait: Operation = operation({
   }),
   changes: false,
   examples: ["midwatch wait build-1 test-1", "midwatch wait --any --timeout 10m build-1 test-1"],
-  run: (context, { agents, any, timeout, max_running }) =>
-    workspaceOf(context, { config: { max_running } }).runs.wait(agents, {
-      any,
-      timeoutMs: timeout,
-      signal: context.signal,
-    }),
+  run(context, { agents, any, timeout, max_running }) {
+    const workspace = workspaceOf(context, { config: { max_running } });
+    const options = { any, timeoutMs: timeout, signal: context.signal };
+    const ids = agents.map((agent) => workspace.runs.resolve(agent));
+    return whileLive(context, workspace, ids, () => workspace.runs.wait(ids, options));
+  },
   render: listTable,
   next: (records) => {
     const shown = records.find(({ outcome }) => outcome !== "completed") ?? records[0];

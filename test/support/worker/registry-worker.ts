@@ -25,6 +25,7 @@ function insert(registry: Registry, id: string): void {
     archive_from: null,
     model: null,
     unsettled: null,
+    passed: null,
   };
   const who = { id: agent, task, driver: "command", role: null, name: null, parent: null, depth: 0, created_at };
   registry.insertRun(

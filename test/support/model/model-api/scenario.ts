@@ -35,6 +35,8 @@ export interface Scenario {
   faults?: readonly Fault[];
   /** A pause between two events of a stream. */
   chunkMs?: number;
+  /** What the model thinks before the first of them. */
+  thinkMs?: number;
 }
 
 export const NO_TOKENS: Tokens = { input: 0, output: 0, cache_read: 0, cache_write: 0 };

@@ -119,6 +119,7 @@ async function answer(
   }
   const given = isSide ? title(conversation) : answerOf(scenario, conversation, dialect);
   const parts = conversation.stream ? dialect.stream(given) : pieces(JSON.stringify(dialect.whole(given)));
+  if (!isSide && scenario.thinkMs) await sleep(scenario.thinkMs);
   response.writeHead(200, { "content-type": conversation.stream ? "text/event-stream" : "application/json" });
   if (await send(response, parts, scenario.chunkMs ?? 0, fault)) noted.sent = given.usage;
 }
