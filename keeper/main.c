@@ -123,16 +123,16 @@ static int lease_verb(char **paths, size_t n) {
   return 0;
 }
 
-/* scan NONCE=RUNFOLDER... [=FILE...]: the living members of runs without a keeper, one JSON object a line; one look at /proc for all.
+/* scan NONCE=RUNFOLDER... [-- FILE...]: the living members of runs without a keeper, one JSON object a line; one look at /proc for all.
    Behind them, as `lease` tells it, whether a process has the files open for writing. */
 static int scan_verb(char **argv, size_t n) {
   size_t all = n;
-  while (n && argv[n - 1][0] == '=') argv[--n]++;
+  for (size_t i = 0; i < all && n == all; i++) if (strcmp(argv[i], "--") == 0) n = i;
   Scans scans = {must(calloc(n, sizeof(Scan))), n};
   for (size_t i = 0; i < n; i++) {
     char *folder = strchr(argv[i], '=');
     if (folder) *folder = 0;
-    if (!folder || !is_nonce(argv[i])) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
+    if (!folder || !is_nonce(argv[i])) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER... [-- FILE...]\n"); return 2; }
     folder++;
     scans.at[i].run = (Run){.adopt = true, .scans = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
   }
@@ -153,7 +153,7 @@ static int scan_verb(char **argv, size_t n) {
     free(scans.at[i].kin.at);
   }
   free(scans.at);
-  return lease_verb(argv + n, all - n);
+  return n < all ? lease_verb(argv + n + 1, all - n - 1) : 0;
 }
 
 int main(int argc, char **argv) {

@@ -271,7 +271,7 @@ case_files() {
   echo x >"$T/f"; is "lease: free" "$(keeper lease "$T/f" "$T/none")" "free
 unknown"
   exec 5>>"$T/f"; is "lease: held" "$(keeper lease "$T/f")" held
-  is "a look tells it too, behind the runs" "$(keeper scan "00000000000000000000000000000000=$T" "=$T/f" "=$T/none" | sed 1d)" "held
+  is "a look tells it too, behind the runs" "$(keeper scan "00000000000000000000000000000000=$T" -- "$T/f" "$T/none" | sed 1d)" "held
 unknown"
   exec 5>&-
   mkdir -p "$T/tree/a/b" "$T/tree/ro" "$T/victim"; echo keep >"$T/victim/file"; echo 1 >"$T/tree/a/b/c"; echo 1 >"$T/tree/ro/f"

@@ -121,7 +121,7 @@ export function scanMembers(root: string, runs: readonly Asked[]): Look[] {
 
 function scanSome(root: string, runs: readonly Asked[]): Look[] {
   const files = runs.flatMap((one) => one.files ?? []);
-  const words = [...runs.map(({ nonce, dir }) => `${nonce}=${dir}`), ...files.map((file) => `=${file}`)];
+  const words = [...runs.map(({ nonce, dir }) => `${nonce}=${dir}`), ...(files.length > 0 ? ["--", ...files] : [])];
   const scan = spawnSync(keeperBinary().path, ["scan", ...words], {
     encoding: "utf8",
     env: { MIDWATCH_SCAN_ROOT: root },

@@ -133,7 +133,7 @@ it.each(["plan", "edit", "all"] as const)("in another workspace an agent with %s
     ["restart", victim.agent],
     ["run", "--", "true"],
     ["send", victim.agent, "x"],
-    ["prune", "--older", "1s"],
+    ["prune", "--older", "1d"],
     ["stop", victim.agent],
   ];
   for (const words of asked) {
