@@ -25,6 +25,8 @@ export const cost: Operation = operation({
   async run(context, { since, by, chart, everywhere }): Promise<CostRecord[] | CostBucket[]> {
     using workspace = workspaceOf(context);
     const query = { since, by, everywhere };
+    const untold = context.door === "cli" ? workspace.verdicts.untold() : 0;
+    if (untold > 0) context.notice(`${untold} living agents have not been read yet. Next: midwatch watch --once`);
     return chart ? workspace.verdicts.costSeries(query) : workspace.verdicts.cost(query);
   },
   render: (records, options) => (isSeries(records) ? costChart(records, options) : costTable(records, options)),
