@@ -29,6 +29,8 @@ export const cost: Operation = operation({
     using workspace = workspaceOf(context);
     const query = { since, by, everywhere };
     if (!context.json && context.door === "cli") await tellBudgets(context, workspace);
+    const untold = context.door === "cli" ? workspace.verdicts.untold() : 0;
+    if (untold > 0) context.notice(`${untold} living agents have not been read yet. Next: midwatch watch --once`);
     return chart ? workspace.verdicts.costSeries(query) : workspace.verdicts.cost(query);
   },
   render: (records, options) => (isSeries(records) ? costChart(records, options) : costTable(records, options)),
