@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, globSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LimitFact, StopFact } from "../../src/core/types.ts";
@@ -214,7 +214,7 @@ it.skipIf(!script)("`wait` at a terminal draws a line that it clears at the end;
   const command = `stty cols 120 rows 30; '${process.execPath}' '${CLI}' --workspace '${at.root}' wait ${record.agent}`;
   const file = join(at.folder, "screen");
   const terminal = at.watch(spawn("script", ["-qefc", command, file], { cwd: at.folder, stdio: "ignore" }));
-  const screen = (): string => text(file);
+  const screen = (): string => readFileSync(file, "utf8");
   const line = new RegExp(`${record.agent} · running · \\S+ · 40.2k tokens · ~\\$0.2.* · for \\d+s · last output`);
   await until(() => existsSync(file) && line.test(screen()), WAIT_MS, "its line");
   const ended = once(terminal, "exit");
