@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LimitFact, StopFact } from "../../src/core/types.ts";
+import type { LimitFact, StopFact, Tokens } from "../../src/core/types.ts";
 import { moneyTrial } from "../soak/money-limits.ts";
 import { startCli } from "../support/cli/cli-trial.ts";
 import { cliCommand, isInstalled } from "../support/cli/real-clis.ts";
@@ -166,6 +166,37 @@ describe.each(["claude", "codex", "opencode"] as const)("%s with a limit of toke
     TIMEOUT_MS,
   );
 });
+
+it.skipIf(!isInstalled("claude"))(
+  "Claude Code's messages and those of its sub-agents count while it runs, each once, with what they came to",
+  async () => {
+    const at = lab();
+    const go = join(at.folder, "go");
+    const spawns = {
+      own: "Agent",
+      input: { description: "Says hello", prompt: "Say hello", subagent_type: "general-purpose" },
+    };
+    const waits = { bash: `for i in $(seq 600); do [ -e ${go} ] && break; sleep 0.1; done` };
+    const steps = [{ say: "I let others work.", call: spawns }, { say: "I wait.", call: waits }, { say: "Done." }];
+    const { record, scenario } = await startCli(at, api, "claude", { steps });
+    await until(() => text(record.log).includes("I wait."), WAIT_MS);
+    const sum = (tokens: Tokens | null | undefined): number =>
+      tokens ? tokens.input + tokens.output + tokens.cache_read + tokens.cache_write : 0;
+    // The transcript is written a moment after the stream.
+    await until(
+      async () => sum((await at.workspace.verdicts.of(record.agent)).tokens) === sum(api.usage(scenario)),
+      WAIT_MS,
+    );
+    expect(api.steps(scenario).length).toBeGreaterThan(2);
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "running" });
+    writeFileSync(go, "");
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
+    expect(shown).toMatchObject({ outcome: "completed", subagents: expect.any(Number) });
+    expect(shown?.subagents).toBeGreaterThan(0);
+    expect(sum(shown?.tokens)).toBe(sum(api.usage(scenario)));
+  },
+  TIMEOUT_MS,
+);
 
 it.skipIf(!isInstalled("codex"))(
   "Codex's sub-agents count while it runs, each thread once",
