@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LimitFact } from "../../src/core/needs-watch.ts";
@@ -51,8 +51,7 @@ const events = (at: Lab, type: string): { agent: string; content: string; data: 
     .filter((event) => event.type === type);
 
 async function speaks(at: Lab, said: readonly object[], then: string, config: object): ReturnType<typeof at.run> {
-  const folder = join(at.folder, "fake");
-  mkdirSync(folder, { recursive: true });
+  const folder = mkdtempSync(join(at.folder, "fake-"));
   const workspace = at.open({ env: speaker(folder, said, then), config: { grace: "500ms", ...config } });
   return await workspace.runs.start({ driver: "claude", prompt: "loop" });
 }
@@ -79,12 +78,11 @@ it.each(LOOPS)(
 
 it("what it came to is told alike by show, ls and the journal; a stop of another does not hold it up", async () => {
   const at = lab();
-  // It ignores being asked, and takes the whole of its grace.
-  const stubborn = await at.open({ config: { grace: "20s", wall_limit: "100ms" } }).runs.start({
-    argv: ["sh", "-c", "trap '' INT TERM; while :; do sleep 0.1; done"],
-  });
   await using _ = keeping(at);
-  await until(() => events(at, "agent.limit").some(({ content }) => content.startsWith(stubborn.agent)), WAIT_MS);
+  // It ignores being asked, and takes the whole of its grace.
+  const deaf = "trap '' INT TERM; while :; do sleep 0.1; done";
+  const stubborn = await speaks(at, [message("m-1")], deaf, { grace: "60s", token_limit: 100 });
+  await until(async () => (await at.workspace.runs.show(stubborn.agent)).phase === "stopping", WAIT_MS);
   const { agent } = await speaks(at, [message("m-1"), message("m-1")], "exec sleep 1000", { cost_limit: 0.05 });
   const [shown] = await at.workspace.runs.wait([agent], { timeoutMs: WAIT_MS });
   const limit = { limit: "cost", value: 0.05, spent: expect.closeTo(0.1025, 6), overshoot: expect.closeTo(0.0525, 6) };
@@ -102,7 +100,7 @@ it("what it came to is told alike by show, ls and the journal; a stop of another
   expect(events(at, "agent.limit").filter((one) => one.agent === agent)).toMatchObject([
     { data: { limit: "cost", value: 0.05, action: "stop" } },
   ]);
-  expect((await at.workspace.runs.show(stubborn.agent)).phase).not.toBe("drained");
+  expect((await at.workspace.runs.show(stubborn.agent)).phase).toBe("stopping");
   await at.workspace.runs.stop([stubborn.agent], { graceMs: 0 });
 });
 
