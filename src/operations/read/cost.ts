@@ -16,7 +16,7 @@ export const cost: Operation = operation({
     since: time("Only what was spent since then: 24h, or 2026-11-15T19:00:00Z; of a chart the last 24 h").optional(),
     by: z.enum(["task", "model", "agent", "project", "day"]).describe("What the figures are summed by").default("task"),
     chart: z.boolean().describe("Over time, as a chart; with --json what was spent in each stretch of it").optional(),
-    everywhere: z.boolean().describe("In all workspaces of this user, not only in this one").optional(),
+    everywhere: z.boolean().describe("In all workspaces of this user, not only in this one; for people").optional(),
   }),
   changes: true,
   looks: () => true,
