@@ -81,10 +81,9 @@ it("eight agents in two workspaces: together they spend what a day may cost and 
   }
   const [state] = await budget(labs[1], "show");
   expect(state).toMatchObject({ period: "day", reach: "user", of: 1, estimated: true, on: "stop", from: "set" });
-  console.log("SPENT", state?.spent);
-  // Each may have made so many calls as fit between two looks and the end of its process, on this machine.
+  // A call each 100 ms: each makes as many as fit between two looks and the end of its process. docs/soak.md has those as slow as a model.
   expect(state?.spent).toBeGreaterThanOrEqual(1);
-  expect(state?.spent).toBeLessThanOrEqual(1 + 8 * 0.01 * patient(16));
+  expect(state?.spent).toBeLessThanOrEqual(1 + 8 * 0.01 * patient(10));
   // What is told is told once, by whoever was first.
   expect([...percents(labs[0]), ...percents(labs[1])].sort((a, b) => a - b)).toEqual([50, 80, 100]);
 
@@ -301,6 +300,23 @@ it("two that watch, and one that comes back, tell each part once and start each 
   expect(started()).toHaveLength(4);
   expect(percents(at)).toEqual([50, 80, 100]);
   for (const child of again) child.kill("SIGINT");
+});
+
+it("while nobody is `up` the companion keeps to it: of what ran before there was a budget, and of what waits", async () => {
+  const at = lab();
+  const workspace = spends(at);
+  const { agent } = await spend(workspace);
+  await budget(at, "set", "day", "0.05", "--on", "stop");
+  const ended = async (): Promise<boolean> => (await one(workspace, agent)).outcome === "limit";
+  await until(ended, 30_000, "the companion stops it");
+  const { reason, limit } = await one(workspace, agent);
+  expect(reason).toContain("the day's budget of 0.05 USD is spent");
+  expect(limit).toMatchObject({ limit: "budget", value: 0.05 });
+  const held = JSON.parse((await at.cli("run", "--json", "--driver", "claude", "--no-mcp", "x")).stdout) as RunRecord;
+  expect(held).toMatchObject({ phase: "intended", wake: { on: "budget" } });
+  await budget(at, "raise", "day", "100");
+  const runs = async (): Promise<boolean> => (await one(workspace, held.agent)).phase === "running";
+  await until(runs, 30_000, "the companion starts what waits");
 });
 
 it("says what is wrong, and what to write instead", async () => {
