@@ -1,10 +1,11 @@
 /** Budgets over real agents, real ledgers and real processes that watch: who spends is a script that plays Claude Code. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import type { ListRecord } from "../../src/core/types.ts";
 import type { BudgetRecord, RunRecord, Workspace } from "../../src/fleet/workspace.ts";
 import { type Spending, spendingCli } from "../support/cli/spending-cli.ts";
+import { CompanionLab } from "../support/companion.ts";
 import { folder } from "../support/folder.ts";
 import { lab } from "../support/lab.ts";
 import { patient } from "../support/patience.ts";
@@ -303,20 +304,23 @@ it("two that watch, and one that comes back, tell each part once and start each 
 });
 
 it("while nobody is `up` the companion keeps to it: of what ran before there was a budget, and of what waits", async () => {
-  const at = lab();
-  const workspace = spends(at);
-  const { agent } = await spend(workspace);
-  await budget(at, "set", "day", "0.05", "--on", "stop");
-  const ended = async (): Promise<boolean> => (await one(workspace, agent)).outcome === "limit";
-  await until(ended, 30_000, "the companion stops it");
-  const { reason, limit } = await one(workspace, agent);
-  expect(reason).toContain("the day's budget of 0.05 USD is spent");
-  expect(limit).toMatchObject({ limit: "budget", value: 0.05 });
-  const held = JSON.parse((await at.cli("run", "--json", "--driver", "claude", "--no-mcp", "x")).stdout) as RunRecord;
+  const at = new CompanionLab();
+  onTestFinished(() => at.end(), patient(60_000));
+  const run = ["run", "--json", "--no-mcp", "--driver", "claude", "loop"];
+  const { agent } = await at.json<RunRecord>(...run);
+  expect([at.record(), at.companions()]).toEqual([undefined, []]);
+  await at.midwatch("budget", "set", "day", "0.05", "--on", "stop");
+  await at.comes();
+  at.go();
+  await until(async () => (await at.show(agent)).outcome !== null, 20_000, "it stops it");
+  const reason = expect.stringContaining("the day's budget of 0.05 USD is spent");
+  expect(await at.show(agent)).toMatchObject({ outcome: "limit", reason, limit: { limit: "budget", value: 0.05 } });
+  await at.isGone();
+  const held = await at.json<RunRecord>(...run);
   expect(held).toMatchObject({ phase: "intended", wake: { on: "budget" } });
-  await budget(at, "raise", "day", "100");
-  const runs = async (): Promise<boolean> => (await one(workspace, held.agent)).phase === "running";
-  await until(runs, 30_000, "the companion starts what waits");
+  await at.comes();
+  await at.midwatch("budget", "raise", "day", "1000");
+  await until(async () => (await at.show(held.agent)).phase === "running", 20_000, "it starts what waits");
 });
 
 it("says what is wrong, and what to write instead", async () => {
