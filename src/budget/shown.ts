@@ -16,7 +16,8 @@ export function withBudgets(
   const { spenders, states } = look(context, open, nowMs);
   return (record) => {
     const spender = spenders.get(record.agent);
-    if (spender === undefined) return record;
+    // A plain command that lives counts to none.
+    if (spender === undefined || (!record.queued && record.driver === "command")) return record;
     const state = record.queued ? heldBy(states, spender) : toldOf(states, spender);
     if (state === undefined) return record;
     const wake = record.queued ? wakeOf(state, nowMs) : null;

@@ -79,8 +79,10 @@ export class BudgetRounds {
 
   /** Gives those that were stopped since the last one. Without a timer the budgets are looked at now. */
   async round(observed: readonly Observed[]): Promise<AgentId[]> {
-    const live = observed.filter(({ row, facts }) => row.phase === "running" && facts.intent !== undefined);
-    for (const one of live) this.#meet(one, one.facts.intent as IntentFact);
+    for (const one of observed) {
+      const { intent } = one.facts;
+      if (one.row.phase === "running" && intent !== undefined) this.#meet(one, intent);
+    }
     const keys = new Set(observed.map(keyOf));
     for (const [key, one] of this.#live) if (!keys.has(key) && this.#isOver(one)) this.#live.delete(key);
     if (this.#timer === undefined) {
@@ -93,9 +95,11 @@ export class BudgetRounds {
     return this.#stopped.splice(0);
   }
 
-  #meet({ task, agent, run }: RunName, { labels }: IntentFact): void {
+  #meet({ task, agent, run }: RunName, { labels, driver }: IntentFact): void {
     const key = keyOf({ agent, run });
-    if (!this.#live.has(key)) this.#live.set(key, { task, ...spenderFor(this.#context, agent, run, labels) });
+    // A plain command spends nothing, as far as anybody can tell: it is not stopped for what others spend.
+    if (driver !== "command" && !this.#live.has(key))
+      this.#live.set(key, { task, ...spenderFor(this.#context, agent, run, labels) });
   }
 
   #isOver({ task, agent, run }: RunName): boolean {
