@@ -12,7 +12,7 @@ import { leadership } from "../journal/leader.ts";
 import { withoutOuterRun } from "../process/environment.ts";
 import { keepersAbove } from "../process/identity.ts";
 import type { Order } from "../process/keeper.ts";
-import { midwatchWords, startApart } from "../process/self.ts";
+import { installedWords, startApart } from "../process/self.ts";
 import { type CompanionRecord, companionLocks, readCompanion, recordCompanion } from "../trust/companion-record.ts";
 import { callingAgent } from "./caller.ts";
 import { type Context, withReader } from "./context.ts";
@@ -49,25 +49,23 @@ export function isToBeWatched(context: Context, intent: IntentFact, waits: boole
 
 /** What the keeper of a run is told so that the companion comes back however it ended: where it looks, and what it starts. */
 export function watchOrders(context: Context, intent: IntentFact): Order[] {
-  if (context.config.companion === "off" || !isToBeWatched(context, intent, false)) return [];
+  const words = starterWords(context);
+  if (words === undefined || !isToBeWatched(context, intent, false)) return [];
   const { watch, starting } = companionLocks(context.trust.state, context.layout.root);
-  return [
-    ["watch_lock", watch],
-    ["watch_lock", starting],
-    ...starterWords(context).map((word) => ["watch_arg", word] as const),
-  ];
+  return [["watch_lock", watch], ["watch_lock", starting], ...words.map((word) => ["watch_arg", word] as const)];
 }
 
 /** Unless somebody watches: a process of its own starts the companion. For a run that needs it, once its intent is on the disk. */
 export async function callCompanion(context: Context): Promise<void> {
-  if (context.config.companion === "off") return;
+  const words = starterWords(context);
+  if (words === undefined) return;
   vouch(context);
-  if ((await leadership(context.engine)).state !== "held")
-    startApart(starterWords(context), companionEnvironment(context.env));
+  if ((await leadership(context.engine)).state !== "held") startApart(words, companionEnvironment(context.env));
 }
 
-function starterWords({ layout }: Place): [string, ...string[]] {
-  return midwatchWords(["companion", "start", layout.root]);
+/** Undefined where nobody is to be started. */
+function starterWords({ layout, config }: Context): [string, ...string[]] | undefined {
+  return config.companion === "off" ? undefined : installedWords(["companion", "start", layout.root]);
 }
 
 /** What the person who starts a run trusts by MIDWATCH_TRUST counts for its companion too; an agent's word does not. */
