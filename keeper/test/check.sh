@@ -270,7 +270,10 @@ case_time_limits() {
 case_files() {
   echo x >"$T/f"; is "lease: free" "$(keeper lease "$T/f" "$T/none")" "free
 unknown"
-  exec 5>>"$T/f"; is "lease: held" "$(keeper lease "$T/f")" held; exec 5>&-
+  exec 5>>"$T/f"; is "lease: held" "$(keeper lease "$T/f")" held
+  is "a look tells it too, behind the runs" "$(keeper scan "00000000000000000000000000000000=$T" -- "$T/f" "$T/none" | sed 1d)" "held
+unknown"
+  exec 5>&-
   mkdir -p "$T/tree/a/b" "$T/tree/ro" "$T/victim"; echo keep >"$T/victim/file"; echo 1 >"$T/tree/a/b/c"; echo 1 >"$T/tree/ro/f"
   ln -s "$T/victim" "$T/tree/a/link"; ln -s "$T/victim/file" "$T/tree/b"; ln "$T/victim/file" "$T/tree/hard"; chmod 0500 "$T/tree/ro"; mkdir -m 0 "$T/tree/none"
   no "rmtree says what it freed" [ "$(keeper rmtree "$T/tree")" -lt 1 ]

@@ -43,6 +43,8 @@ export interface CleanupOptions extends Asked {
   waitMs?: number | undefined;
   /** What the caller has read of the run's output. */
   streams?: Streams | undefined;
+  /** Files of it that the look which found it over found open for writing nowhere. */
+  free?: readonly string[] | undefined;
   /** Told what the log was packed to. */
   packed?(ratio: number): void;
 }
@@ -63,7 +65,7 @@ export async function cleanUp(
     const result = known?.result ?? (now.done ? await told(readResult(context, name, now, options.streams)) : null);
     const asked = cleanupPlan(now, options, context.config.archive_after);
     const plan = { ...asked, seals: asked.touches && (await keepersGone(pathsOf(context, name), now)) && asked.seals };
-    const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leases) : [];
+    const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leasesBut(options.free)) : [];
     const done = steps.map((step) => carryOut(context.layout.root, step));
     let files = newest ? withGone(done, now) : (known?.files ?? []);
     if (plan.packs) files = await archiveSteps(context, { ...name, newest }, now, files, options);
@@ -73,6 +75,15 @@ export async function cleanUp(
     return fact;
   };
   return await underLock(context, name, facts, cleaned, options.waitMs);
+}
+
+/** Who was looked at already is not asked for again. */
+function leasesBut(free: readonly string[] = []): typeof leases {
+  return (paths) => {
+    const asked = paths.filter((path) => !free.includes(path));
+    const answers = leases(asked);
+    return paths.map((path) => (free.includes(path) ? "free" : (answers[asked.indexOf(path)] ?? "unknown")));
+  };
 }
 
 /** A stream that cannot be read (any more) tells nothing; that is no reason to leave the rest undone. */
@@ -149,7 +160,7 @@ async function archiveSteps(
   name: RunName & { newest: boolean },
   { intent }: Facts,
   files: readonly FileReport[],
-  { progress, packed }: CleanupOptions,
+  { progress, packed, free }: CleanupOptions,
 ): Promise<FileReport[]> {
   let all = [...files];
   for (const stderr of [false, true]) {
@@ -158,7 +169,7 @@ async function archiveSteps(
     if (place?.action === "deleted") continue;
     let file: FileReport;
     try {
-      const done = await packLog(context, target, progress);
+      const done = await packLog(context, target, progress, leasesBut(free));
       file = done.file;
       if (!stderr && done.ratio !== null) packed?.(done.ratio);
     } catch (error) {
