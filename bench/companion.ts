@@ -44,7 +44,7 @@ export async function bench(options: Options): Promise<Row[]> {
         note: `${AGENTS} live agents with a limit of tokens, ${seconds} s after ${SETTLE_MS / 1000} s`,
       });
     return [
-      made("memory of the companion", ours.mb, theirs.mb, 60, " MB"),
+      made("memory of the companion", ours.mb, theirs.mb, 70, " MB"),
       made("idle CPU of the companion", ours.cpu, theirs.cpu, 0.5, " % of a core"),
     ];
   } finally {

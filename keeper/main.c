@@ -115,13 +115,24 @@ static void identify_by_mark(Scan *s) {
   if (s->run.cgroup.joined) cgroup_each(&s->run.cgroup, note_first, &s->run);
 }
 
-/* scan NONCE=RUNFOLDER...: the living members of runs without a keeper, one JSON object a line; one look at /proc for all. */
+static int lease_verb(char **paths, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    int state = lease_state(paths[i]);
+    puts(state == 0 ? "free" : state == 1 ? "held" : "unknown");
+  }
+  return 0;
+}
+
+/* scan NONCE=RUNFOLDER... [-- FILE...]: the living members of runs without a keeper, one JSON object a line; one look at /proc for all.
+   Behind them, as `lease` tells it, whether a process has the files open for writing. */
 static int scan_verb(char **argv, size_t n) {
+  size_t all = n;
+  for (size_t i = 0; i < all && n == all; i++) if (strcmp(argv[i], "--") == 0) n = i;
   Scans scans = {must(calloc(n, sizeof(Scan))), n};
   for (size_t i = 0; i < n; i++) {
     char *folder = strchr(argv[i], '=');
     if (folder) *folder = 0;
-    if (!folder || !is_nonce(argv[i])) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER...\n"); return 2; }
+    if (!folder || !is_nonce(argv[i])) { fprintf(stderr, "usage: midwatch-keeper scan NONCE=RUNFOLDER... [-- FILE...]\n"); return 2; }
     folder++;
     scans.at[i].run = (Run){.adopt = true, .scans = true, .nonce = argv[i], .dir = folder, .name = "", .root = getenv("MIDWATCH_SCAN_ROOT"), .main_fd = -1};
   }
@@ -142,7 +153,7 @@ static int scan_verb(char **argv, size_t n) {
     free(scans.at[i].kin.at);
   }
   free(scans.at);
-  return 0;
+  return n < all ? lease_verb(argv + n + 1, all - n - 1) : 0;
 }
 
 int main(int argc, char **argv) {
@@ -151,13 +162,7 @@ int main(int argc, char **argv) {
   if (argc >= 3 && strcmp(argv[1], "scan") == 0) return scan_verb(argv + 2, (size_t)argc - 2);
   if (argc >= 2 && strcmp(argv[1], "who") == 0) return who_verb(argv + 2, (size_t)argc - 2);
   if (argc == 3 && strcmp(argv[1], "mentioned") == 0) return mentioned_verb(argv[2]);
-  if (argc >= 3 && strcmp(argv[1], "lease") == 0) {
-    for (int i = 2; i < argc; i++) {
-      int state = lease_state(argv[i]);
-      puts(state == 0 ? "free" : state == 1 ? "held" : "unknown");
-    }
-    return 0;
-  }
+  if (argc >= 3 && strcmp(argv[1], "lease") == 0) return lease_verb(argv + 2, (size_t)argc - 2);
   if (argc == 3 && strcmp(argv[1], "rmtree") == 0) {
     char *slash = strrchr(argv[2], '/');
     if (!slash || !slash[1]) return 2;

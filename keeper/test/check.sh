@@ -270,7 +270,10 @@ case_time_limits() {
 case_files() {
   echo x >"$T/f"; is "lease: free" "$(keeper lease "$T/f" "$T/none")" "free
 unknown"
-  exec 5>>"$T/f"; is "lease: held" "$(keeper lease "$T/f")" held; exec 5>&-
+  exec 5>>"$T/f"; is "lease: held" "$(keeper lease "$T/f")" held
+  is "a look tells it too, behind the runs" "$(keeper scan "00000000000000000000000000000000=$T" -- "$T/f" "$T/none" | sed 1d)" "held
+unknown"
+  exec 5>&-
   mkdir -p "$T/tree/a/b" "$T/tree/ro" "$T/victim"; echo keep >"$T/victim/file"; echo 1 >"$T/tree/a/b/c"; echo 1 >"$T/tree/ro/f"
   ln -s "$T/victim" "$T/tree/a/link"; ln -s "$T/victim/file" "$T/tree/b"; ln "$T/victim/file" "$T/tree/hard"; chmod 0500 "$T/tree/ro"; mkdir -m 0 "$T/tree/none"
   no "rmtree says what it freed" [ "$(keeper rmtree "$T/tree")" -lt 1 ]
@@ -432,22 +435,22 @@ case_calm() { # build/calm only: after 0.3 s without output it looks once a minu
 }
 # holds FILE: the lock of whoever watches; its pid is $H
 holds() { "$BUILD/hold-lock" "$1" >"$1.held" & H=$!; within 50 is_file "$1.held"; }
-times() { wc -l <"$T/$1" 2>/dev/null || echo 0; } # how often $1 was started
+tally() { wc -l <"$T/$1" 2>/dev/null || echo 0; } # how often $1 was started
 case_watch() { # somebody is started while nobody watches: no member of the run, and nobody waits for it
   starts() { orders "watch_lock=$T/$1.lock" "watch_lock=$T/$1.starting" "watch_arg=/bin/sh" "watch_arg=-c" "watch_arg=echo \$\$ >>$T/$1; env >$T/$1.env; $2"; }
   place alone; starts alone "sleep 60 & wait"; agent "while :; do sleep 0.05; done"; export NODE_OPTIONS=--x MIDWATCH_RIGHTS=x; launch run; unset NODE_OPTIONS MIDWATCH_RIGHTS
   yes "nobody watches: somebody is started" within 100 is_file "$T/alone.env"; S=$(cat "$T/alone"); sleep 3
-  is "one at a time" "$(times alone)" 1; is "out of the agent's leaf" "$(grep -c "mw-$N" "/proc/$S/cgroup")" 0
+  is "one at a time" "$(tally alone)" 1; is "out of the agent's leaf" "$(grep -c "mw-$N" "/proc/$S/cgroup")" 0
   is "without what would load more into it" "$(grep -cE '^(NODE_OPTIONS|MIDWATCH_RIGHTS|MIDWATCH_NONCE)=' "$T/alone.env")" 0
   ask 0; finish "watch"; verified "watch"; yes "ended with the run" dead "$S"
   is "in no receipt" "$(grep -c "\"pid\":$S," "$D/done.json")" 0
 
   place watched; starts watched "exit 1"; agent "while :; do sleep 0.05; done"; holds "$T/watched.lock"; launch run; sleep 5.5
-  is "somebody watches: nobody is started" "$(times watched)" 0
+  is "somebody watches: nobody is started" "$(tally watched)" 0
   kill -KILL "$H"; wait "$H" 2>/dev/null; yes "he was killed: another is started" within 50 is_file "$T/watched"; sleep 8
-  yes "who fails is tried less and less often ($(times watched))" [ "$(times watched)" -ge 2 -a "$(times watched)" -le 4 ]
-  murder; launch adopt; holds "$T/watched.starting"; was=$(times watched); sleep 4; is "an adopter waits for whoever starts one" "$(times watched)" "$was"
-  kill -KILL "$H"; wait "$H" 2>/dev/null; more() { [ "$(times watched)" -gt "$was" ]; }; yes "and does it itself then" within 80 more; ask 0; finish "watched"
+  yes "who fails is tried less and less often ($(tally watched))" [ "$(tally watched)" -ge 2 -a "$(tally watched)" -le 4 ]
+  murder; launch adopt; holds "$T/watched.starting"; was=$(tally watched); sleep 4; is "an adopter waits for whoever starts one" "$(tally watched)" "$was"
+  kill -KILL "$H"; wait "$H" 2>/dev/null; more() { [ "$(tally watched)" -gt "$was" ]; }; yes "and does it itself then" within 80 more; ask 0; finish "watched"
 }
 case_size() { # the release program only: others carry their tools with them
   place size; orders "arg=sh" "arg=-c" "arg=while :; do echo hello; sleep 0.01; done" "arg=$(head -c 100000 /dev/zero | tr '\0' x)"; launch run; sleep 0.5

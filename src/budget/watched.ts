@@ -27,11 +27,8 @@ function hasBudget(context: Context): boolean {
 
 /** What the keeper of a run is told so that the companion comes back however it ended: where it looks, and what it starts. */
 export function watchOrders(context: Context, intent: IntentFact): Order[] {
-  if (context.config.companion === "off" || !isToBeWatched(context, intent, false)) return [];
+  const words = starterWords(context);
+  if (words === undefined || !isToBeWatched(context, intent, false)) return [];
   const { watch, starting } = companionLocks(context.trust.state, context.layout.root);
-  return [
-    ["watch_lock", watch],
-    ["watch_lock", starting],
-    ...starterWords(context).map((word) => ["watch_arg", word] as const),
-  ];
+  return [["watch_lock", watch], ["watch_lock", starting], ...words.map((word) => ["watch_arg", word] as const)];
 }

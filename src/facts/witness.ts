@@ -5,26 +5,20 @@
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import type { DoneFact } from "../core/types.ts";
 import { readProcess } from "../process/identity.ts";
-import { type Scanned, scanMembers } from "../process/keeper.ts";
+import { type Asked, type Look, type Scanned, scanMembers } from "../process/keeper.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import type { Facts } from "./facts.ts";
 import { hasEnded } from "./observe.ts";
 
-/** `members` is null when the look itself failed: that is not nobody. */
-export interface Seen {
+/** `members` is null when the look itself failed: that is not nobody. `free`: see Look. */
+export interface Seen extends Look {
   facts: Facts;
-  members: Scanned[] | null;
 }
 
-interface Asked {
-  nonce: string;
-  dir: string;
-}
-
-let batch: { root: string; asked: Asked[]; found: Promise<(Scanned[] | null)[]> } | undefined;
+let batch: { root: string; asked: Asked[]; found: Promise<Look[]> } | undefined;
 
 /** The living members of a run, as they are after the call. */
-async function membersOf(root: string, one: Asked): Promise<Scanned[] | null> {
+async function lookAt(root: string, one: Asked): Promise<Look> {
   if (batch === undefined || batch.root !== root) {
     const asked: Asked[] = [];
     const found = turn().then(() => {
@@ -35,36 +29,40 @@ async function membersOf(root: string, one: Asked): Promise<Scanned[] | null> {
   }
   const { asked, found } = batch;
   const place = asked.push(one) - 1;
-  return (await found)[place] ?? null;
+  return (await found)[place] ?? { members: null, free: [] };
 }
 
 /**
  * The facts, with what the kernel refutes taken away. To be asked of a run before it is settled as over. `nonce` is what the registry
- * knows: the ones in the facts may be another's.
+ * knows: the ones in the facts may be another's. `files`: see Asked.
  */
 export async function witnessed(
   { layout }: Pick<Context, "layout">,
   name: RunName,
   facts: Facts,
   nonce: string | undefined,
+  files?: readonly string[],
 ): Promise<Seen> {
-  if (!hasEnded(facts)) return { facts, members: [] };
+  if (!hasEnded(facts)) return { facts, members: [], free: [] };
   const nonces = new Set([nonce, facts.intent?.nonce, facts.claim?.nonce].filter((one) => one));
   const { dir } = layout.run(name.task, name.agent, name.run);
-  const look = async (): Promise<Scanned[] | null> => {
-    const looks = await Promise.all([...nonces].map((one) => membersOf(layout.root, { nonce: one as string, dir })));
-    return looks.includes(null) ? null : looks.flatMap((found) => found ?? []);
+  const look = async (): Promise<Look> => {
+    const looks = await Promise.all(
+      [...nonces].map((one) => lookAt(layout.root, { nonce: one as string, dir, files })),
+    );
+    const failed = looks.some(({ members }) => members === null);
+    return { members: failed ? null : looks.flatMap(({ members }) => members ?? []), free: looks[0]?.free ?? [] };
   };
-  let members = await look();
+  let { members, free } = await look();
   // The keeper of a child outlives the mark of its run by moments, and then nothing says whose it is.
   for (let tries = 0; tries < 10 && members?.length && members.every(({ why }) => why); tries++) {
     await sleep(20);
-    members = await look();
+    ({ members, free } = await look());
   }
   const { done } = facts;
   const isTold = ({ why }: Scanned): boolean => why !== undefined && done?.verified === false;
-  if (!members?.every(isTold)) return { facts: members ? refuted(facts) : facts, members };
-  return { facts, members: [...members, ...stillLeft(done, members)] };
+  if (!members?.every(isTold)) return { facts: members ? refuted(facts) : facts, members, free };
+  return { facts, members: [...members, ...stillLeft(done, members)], free };
 }
 
 /** Whom its keeper was in doubt about, as far as they live: of some only the keeper could know. */

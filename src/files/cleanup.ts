@@ -44,6 +44,8 @@ export interface CleanupOptions extends Asked {
   waitMs?: number | undefined;
   /** What the caller has read of the run's output. */
   streams?: Streams | undefined;
+  /** Files of it that the look which found it over found open for writing nowhere. */
+  free?: readonly string[] | undefined;
   /** Told what the log was packed to. */
   packed?(ratio: number): void;
 }
@@ -64,7 +66,7 @@ export async function cleanUp(
     const result = known?.result ?? (now.done ? await told(readResult(context, name, now, options.streams)) : null);
     const asked = cleanupPlan(now, options, context.config.archive_after);
     const plan = { ...asked, seals: asked.touches && (await keepersGone(pathsOf(context, name), now)) && asked.seals };
-    const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leases) : [];
+    const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leasesBut(options.free)) : [];
     const done = steps.map((step) => carryOut(context.layout.root, step));
     let files = newest ? withGone(done, now) : (known?.files ?? []);
     if (plan.packs) files = await archiveSteps(context, { ...name, newest }, now, files, options);
@@ -87,6 +89,15 @@ function recordEnd(
   recordSpend(context, [
     { ...name, labels: intent?.labels ?? [], parts: spent, told_usd: cost_usd, final: true, atMs },
   ]);
+}
+
+/** Who was looked at already is not asked for again. */
+function leasesBut(free: readonly string[] = []): typeof leases {
+  return (paths) => {
+    const asked = paths.filter((path) => !free.includes(path));
+    const answers = leases(asked);
+    return paths.map((path) => (free.includes(path) ? "free" : (answers[asked.indexOf(path)] ?? "unknown")));
+  };
 }
 
 /** A stream that cannot be read (any more) tells nothing; that is no reason to leave the rest undone. */
@@ -163,7 +174,7 @@ async function archiveSteps(
   name: RunName & { newest: boolean },
   { intent }: Facts,
   files: readonly FileReport[],
-  { progress, packed }: CleanupOptions,
+  { progress, packed, free }: CleanupOptions,
 ): Promise<FileReport[]> {
   let all = [...files];
   for (const stderr of [false, true]) {
@@ -172,7 +183,7 @@ async function archiveSteps(
     if (place?.action === "deleted") continue;
     let file: FileReport;
     try {
-      const done = await packLog(context, target, progress);
+      const done = await packLog(context, target, progress, leasesBut(free));
       file = done.file;
       if (!stderr && done.ratio !== null) packed?.(done.ratio);
     } catch (error) {

@@ -16,7 +16,7 @@ import { ArchiveSource } from "../log/archive-source.ts";
 import { Log } from "../log/log.ts";
 import { FileSource } from "../log/source.ts";
 import { verify } from "../log/verify.ts";
-import { leases } from "../process/keeper.ts";
+import type { Lease } from "../process/keeper.ts";
 import type { ArchiveStep, Context, RunName } from "../workspace/context.ts";
 import { fileReport, isDamaged, unpacked } from "./cleanup-plan.ts";
 
@@ -35,7 +35,12 @@ export interface Packed {
   ratio: number | null;
 }
 
-export async function packLog(context: Context, target: PackTarget, progress?: Progress): Promise<Packed> {
+export async function packLog(
+  context: Context,
+  target: PackTarget,
+  progress: Progress | undefined,
+  leases: (paths: string[]) => Lease[],
+): Promise<Packed> {
   const { root } = context.layout;
   const step = stepOf(context);
   const { task, agent, run, newest, stderr } = target;

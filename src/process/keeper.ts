@@ -94,27 +94,35 @@ function noAnswer(text: string, cause?: Error): MidwatchError {
 /** With `why` it only may be one of them, and nobody signals it. */
 export type Scanned = Member & ProcessIdentity & { uid: number; why?: string };
 
-interface Asked {
+export interface Asked {
   nonce: string;
   dir: string;
+  /** Files of it that should be open for writing nowhere; one look tells that, too. */
+  files?: readonly string[] | undefined;
+}
+
+export interface Look {
+  /** Null when the look itself failed: that is not nobody. */
+  members: Scanned[] | null;
+  /** Of `files`, those that nobody has open for writing. */
+  free: string[];
 }
 
 /** The runs of one look: they are its arguments. */
 const SCANNED_AT_ONCE = 2000;
 
-/**
- * The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. Null when
- * the look itself failed: that is not nobody.
- */
-export function scanMembers(root: string, runs: readonly Asked[]): (Scanned[] | null)[] {
-  const found: (Scanned[] | null)[] = [];
+/** The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. */
+export function scanMembers(root: string, runs: readonly Asked[]): Look[] {
+  const found: Look[] = [];
   while (found.length < runs.length)
     found.push(...scanSome(root, runs.slice(found.length, found.length + SCANNED_AT_ONCE)));
   return found;
 }
 
-function scanSome(root: string, runs: readonly Asked[]): (Scanned[] | null)[] {
-  const scan = spawnSync(keeperBinary().path, ["scan", ...runs.map(({ nonce, dir }) => `${nonce}=${dir}`)], {
+function scanSome(root: string, runs: readonly Asked[]): Look[] {
+  const files = runs.flatMap((one) => one.files ?? []);
+  const words = [...runs.map(({ nonce, dir }) => `${nonce}=${dir}`), ...(files.length > 0 ? ["--", ...files] : [])];
+  const scan = spawnSync(keeperBinary().path, ["scan", ...words], {
     encoding: "utf8",
     env: { MIDWATCH_SCAN_ROOT: root },
     timeout: ANSWER_MS,
@@ -122,12 +130,13 @@ function scanSome(root: string, runs: readonly Asked[]): (Scanned[] | null)[] {
   });
   throwIfExhausted(scan.error);
   const lines = scan.status === 0 ? scan.stdout.split("\n") : [];
-  return runs.map((_, i) => {
+  const free = new Set(files.filter((_, i) => lines[runs.length + i] === "free"));
+  return runs.map((run, i) => {
     const { members, doubts = [] } = JSON.parse(lines[i] || '{"members":null}') as {
       members: Scanned[] | null;
       doubts?: Scanned[];
     };
-    return members && [...members, ...doubts];
+    return { members: members && [...members, ...doubts], free: (run.files ?? []).filter((file) => free.has(file)) };
   });
 }
 

@@ -7,8 +7,13 @@ const ENTRIES = ["../doors/cli/midwatch.ts", "../midwatch.js", "./midwatch.js"];
 
 /** The words that run `midwatch ARGS`, also when this process is another program that uses the library. */
 export function midwatchWords(args: readonly string[]): [string, ...string[]] {
+  return installedWords(args) ?? [process.execPath, process.argv[1] ?? "", ...args];
+}
+
+/** The same; undefined where only a part of midwatch is there, in the bundle of another program, which must not be started in its place. */
+export function installedWords(args: readonly string[]): [string, ...string[]] | undefined {
   const found = ENTRIES.map((entry) => fileURLToPath(new URL(entry, import.meta.url))).find((path) => existsSync(path));
-  return [process.execPath, found ?? process.argv[1] ?? "", ...args];
+  return found === undefined ? undefined : [process.execPath, found, ...args];
 }
 
 /** Starts the words in a session of their own; nobody here waits for them. */

@@ -172,11 +172,12 @@ function markedMs({ layout }: Context, { agent, run }: RunName): number | undefi
 /** Who of the lost lives, as far as can be seen from here. */
 export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "left">[]): void {
   const here = runs.filter(({ facts, row }) => row.phase === "lost" && (isHere(facts) || facts.refuted !== null));
-  const members = scanMembers(
+  const looks = scanMembers(
     layout.root,
     here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: layout.run(task, agent, run).dir })),
   );
-  for (const [i, { row }] of here.entries()) row.alive = members[i]?.map(({ pid, name }) => ({ pid, name })) ?? null;
+  for (const [i, { row }] of here.entries())
+    row.alive = looks[i]?.members?.map(({ pid, name }) => ({ pid, name })) ?? null;
 }
 
 /** A run whose keeper was killed gets another: it takes up index, sync and guards, and can stop the run with proof. */

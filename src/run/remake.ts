@@ -27,7 +27,8 @@ export function remakeFacts(context: Context, listed: Listed): boolean | undefin
   const { layout } = context;
   const paths = layout.run(agent.task, agent.id, row.run);
   if (hasKeeper(`${agent.id}.${row.run}`)) return false;
-  const [members] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }]);
+  const [look] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }]);
+  const members = look?.members;
   if (!members) return undefined;
   const known = readFacts(paths);
   // What had a keeper that is gone can be taken over, and proven to be over, also when nothing lives.

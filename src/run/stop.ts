@@ -44,6 +44,8 @@ import {
   whoFirst,
 } from "./stop-plan.ts";
 
+const FEW = 8;
+
 /** How to stop; nothing has to be named. */
 export interface StopOptions {
   graceMs?: number | undefined;
@@ -92,9 +94,11 @@ async function tryToStop(context: Context, agent: AgentId, options: StopOptions)
 /** Best effort: the receipts count, and the next command does this again. */
 async function settleAll(context: Context, agents: readonly AgentId[], gone: ReadonlySet<string>): Promise<void> {
   try {
-    await reconcile(context, { of: agents, gone });
-    // Once for all: a view has every agent of its task.
-    const tasks = withReader(context, (registry) => agents.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
+    const observed = await reconcile(context, { of: agents, gone });
+    // Of who was settled just now the view tells already. Once for all others: a view has every agent of its task.
+    const settled = new Set(observed.map(({ agent }) => agent));
+    const rest = agents.filter((agent) => !settled.has(agent));
+    const tasks = withReader(context, (registry) => rest.flatMap((agent) => registry.get(agent)?.agent.task ?? []));
     for (const task of new Set(tasks)) writeView(context, task);
   } catch {}
 }
@@ -160,7 +164,8 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
 async function look(context: Context, { paths, listed }: Located): Promise<Seen> {
   const { agent, run } = listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
-  const seen = await witnessed(context, name, readFacts(paths), run.nonce);
+  const { log, stderr } = context.layout.agent(agent.task, agent.id);
+  const seen = await witnessed(context, name, readFacts(paths), run.nonce, [log, stderr]);
   if (seen.members === null) throw notSeen(agent.id);
   return seen;
 }
@@ -170,7 +175,7 @@ async function lookIfPossible(context: Context, found: Located): Promise<Seen> {
   try {
     return await look(context, found);
   } catch {
-    return { facts: readFacts(found.paths), members: null };
+    return { facts: readFacts(found.paths), members: null, free: [] };
   }
 }
 
@@ -214,10 +219,23 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
   return await urgeUntilOver(context, found, ask);
 }
 
+/** Stops of this process that wait for their keepers. */
+let waiting = 0;
+
 async function urgeUntilOver(context: Context, found: Located, ask: StopFact): Promise<Ending> {
+  waiting++;
+  try {
+    return await urge(context, found, ask);
+  } finally {
+    waiting--;
+  }
+}
+
+async function urge(context: Context, found: Located, ask: StopFact): Promise<Ending> {
   const { paths, listed } = found;
   const urged: Urged = { begunMs: performance.now(), graceMs: ask.grace_ms, adoptedMs: [] };
-  for (let pause = 1; ; pause = Math.min(pause * 1.5, 15)) {
+  // A hundred stops look at a hundred folders: begin quickly, then calmly.
+  for (let pause = 1; ; pause = Math.min(pause * (waiting > FEW ? 1.5 : 1.2), 15)) {
     const now = await look(context, found);
     const { facts } = now;
     const keeper = livingKeeper(facts) ?? livingAdopter(facts);
@@ -247,7 +265,6 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
       replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(keeper, "SIGKILL");
     }
-    // A hundred stops look at a hundred folders: begin quickly, then calmly.
     await sleep(listed.run.phase === "running" ? pause : 5);
   }
 }
@@ -255,7 +272,7 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
 /** Its facts say that it lives in another pid namespace. They are wrong if it can be seen here, and has no keeper, under any number. */
 function isOrphanHere({ layout }: Context, { paths, listed: { agent, run } }: Located): boolean {
   if (hasKeeper(`${agent.id}.${run.run}`)) return false;
-  return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0] ?? []).length > 0;
+  return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0]?.members ?? []).length > 0;
 }
 
 interface Done extends Ending {
@@ -268,11 +285,12 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { layout } = context;
   const { agent, run } = found.listed;
   const name = { task: agent.task, agent: agent.id, run: run.run };
-  const { facts, members } = stopped.seen ?? (await lookIfPossible(context, found));
+  const { facts, members, free } = stopped.seen ?? (await lookIfPossible(context, found));
   const { done } = facts;
   const { verified, retires, forgets } = endingOf(facts, members, options.purge);
   // Asked again it tells what was done then, not what is found now.
-  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge: options.purge, streams: options.streams });
+  const { purge, streams } = options;
+  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge, streams, free });
   else audit(context, failureEvents(name, facts.stop, problem ?? "something is left"));
   const tree = retires ? worktreeOf(context, name) : undefined;
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };

@@ -45,7 +45,7 @@ const BLIND_MS = 5000;
 /** A second companion waits so long for the first to be seen. */
 const TAKE_MS = 2000;
 
-/** One at a time; nothing when somebody watches. */
+/** One at a time; nothing when somebody watches, or nobody needs it. */
 export async function startCompanion(context: Context): Promise<void> {
   const locks = companionLocks(context.trust.state, context.layout.root);
   using starting = await takeLock(locks.starting, 0);
@@ -56,7 +56,7 @@ export async function startCompanion(context: Context): Promise<void> {
   };
   if (await isWatched()) return;
   const former = await ended(context, isWatched);
-  if (former === "watches") return;
+  if (former === "watches" || !anyNeeds(context, await reconcile(context))) return;
   const problem = await launchNext(context, former).catch((error: unknown) => {
     if (former === undefined) throw error;
     return toMidwatchError(error).message;
@@ -197,7 +197,8 @@ class Needed {
   readonly #context: Context;
   readonly #over = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  #last = performance.now();
+  /** One that was called for a run that has ended meanwhile does not stay. */
+  #last = Number.NEGATIVE_INFINITY;
   #looked = performance.now();
 
   constructor(context: Context, signal: AbortSignal) {

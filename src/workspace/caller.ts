@@ -1,11 +1,14 @@
 /**
  * Who asks. A person may do everything. An agent may report for itself, start agents below it and stop those, and send messages
  * to agents of its task, nothing else. An agent is recognised by the keeper above it, whatever its environment says; one that asks
- * from elsewhere shows its capability. A door that serves others says who asks: what is above the server tells nothing of them. This keeps agents from stopping each other by mistake; it is no wall against a hostile one of the same user.
+ * from elsewhere shows its capability. An agent of another workspace is no person here, unless it may do everything: then it could reach
+ * all of this without us. A door that serves others says who asks: what is above the server tells nothing of them. This keeps agents from
+ * stopping each other by mistake; it is no wall against a hostile one of the same user.
  */
 import { createHash } from "node:crypto";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, isAgentId, quote } from "../core/ids.ts";
+import type { Permission } from "../core/intent.ts";
 import { parseJson } from "../core/json.ts";
 import type { ClaimFact } from "../core/types.ts";
 import { parseActiveMark } from "../disk/layout.ts";
@@ -27,17 +30,28 @@ export function callingAgent(context: Context): AgentId | undefined {
  */
 function agentAbove(context: Context): AgentId | undefined {
   let unknown: string | undefined;
+  let stranger: string | undefined;
   for (const { pid, start_ticks, name, nonce, variable } of keepersAbove()) {
     const mark = parseActiveMark(name);
     if (!mark) continue;
     const listed = withReader(context, (registry) => registry.get(mark.agent));
-    if (listed || keptIn(variable(RIGHTS)).root === context.layout.root) unknown ??= mark.agent;
+    const { root, permission } = keptIn(variable(RIGHTS));
+    if (listed || root === context.layout.root) unknown ??= mark.agent;
+    else if (root !== undefined && permission !== "all") stranger ??= mark.agent;
     if (!listed) continue;
     const paths = context.layout.run(listed.agent.task, mark.agent, mark.run);
     const claims = [paths.claim, paths.adopt].map((path) => readJson<ClaimFact>(path).value);
     if (claims.some((claim) => claim?.pid === pid && claim.start_ticks === start_ticks && claim.nonce === nonce))
       return mark.agent;
   }
+  if (unknown === undefined && stranger !== undefined)
+    throw new MidwatchError(
+      "REFUSED_RIGHT",
+      `${quote(stranger)} is an agent of another workspace: it may not act here.`,
+      {
+        hint: "Ask the person who started it, or give it --permission all.",
+      },
+    );
   if (unknown === undefined) return undefined;
   throw new MidwatchError(
     "REFUSED_RIGHT",
@@ -51,6 +65,7 @@ function agentAbove(context: Context): AgentId | undefined {
 /** What a keeper knows of its agent since it was started: the kernel keeps it, and no edit of a fact, nor a registry made of edited ones, changes it. */
 interface Kept {
   root?: string;
+  permission?: Permission;
   parent?: AgentId | null;
   capability?: string | null;
 }
@@ -61,7 +76,7 @@ function keptIn(rights: string | undefined): Kept {
 }
 
 /** What is registered of an agent, as far as its keeper does not know better. */
-function knownOf(context: Context, agent: AgentId): Required<Omit<Kept, "root">> | undefined {
+function knownOf(context: Context, agent: AgentId): Required<Pick<Kept, "parent" | "capability">> | undefined {
   const listed = withReader(context, (registry) => registry.get(agent));
   if (listed === undefined) return undefined;
   const { parent, capability } = listed.agent;

@@ -9,7 +9,7 @@ import type { StateFolder } from "../disk/guard/state-folder.ts";
 import { leadership } from "../journal/leader.ts";
 import { withoutOuterRun } from "../process/environment.ts";
 import { keepersAbove } from "../process/identity.ts";
-import { midwatchWords, startApart } from "../process/self.ts";
+import { installedWords, startApart } from "../process/self.ts";
 import { type CompanionRecord, readCompanion, recordCompanion } from "../trust/companion-record.ts";
 import { callingAgent } from "./caller.ts";
 import type { Context } from "./context.ts";
@@ -40,15 +40,15 @@ export function amCompanion(context: Place): boolean {
 
 /** Unless somebody watches: a process of its own starts the companion. For a run that needs it, once its intent is on the disk. */
 export async function callCompanion(context: Context): Promise<void> {
-  if (context.config.companion === "off") return;
+  const words = starterWords(context);
+  if (words === undefined) return;
   vouch(context);
-  if ((await leadership(context.engine)).state !== "held")
-    startApart(starterWords(context), companionEnvironment(context.env));
+  if ((await leadership(context.engine)).state !== "held") startApart(words, companionEnvironment(context.env));
 }
 
-/** What starts it. */
-export function starterWords({ layout }: Place): [string, ...string[]] {
-  return midwatchWords(["companion", "start", layout.root]);
+/** What starts it. Undefined where nobody is to be started. */
+export function starterWords({ layout, config }: Context): [string, ...string[]] | undefined {
+  return config.companion === "off" ? undefined : installedWords(["companion", "start", layout.root]);
 }
 
 /** What the person who starts a run trusts by MIDWATCH_TRUST counts for its companion too; an agent's word does not. */

@@ -123,3 +123,28 @@ it("a person still may, over HTTP and on the command line", async () => {
   expect((await ask(url, `/api/jsonl/count?file=${file}`, { headers })).json).toMatchObject({ lines: 1 });
   expect((await at.cli("jsonl", "count", join(at.folder, "x.jsonl"))).code).toBe(0);
 });
+
+it.each(["plan", "edit", "all"] as const)("in another workspace an agent with %s is no person", async (permission) => {
+  const at = lab();
+  const other = lab();
+  const puppet = await new Puppets(at).start({ permission });
+  const victim = await other.workspace.runs.start({ argv: ["sleep", "300"] });
+  const there = ["--workspace", other.root];
+  const asked = [
+    ["event", "+", "a", "note", "x"],
+    ["restart", victim.agent],
+    ["run", "--", "true"],
+    ["send", victim.agent, "x"],
+    ["prune", "--older", "1d"],
+    ["stop", victim.agent],
+  ];
+  for (const words of asked) {
+    const { code, stderr } = await puppet.midwatch(...there, ...words);
+    if (permission === "all")
+      expect([words, stderr]).toEqual([words, expect.not.stringContaining("another workspace")]);
+    else expect([words, code, stderr]).toEqual([words, 4, expect.stringContaining("is an agent of another workspace")]);
+  }
+  const { phase } = await other.workspace.runs.show(victim.agent);
+  expect(phase).toBe(permission === "all" ? "drained" : "running");
+  expect(await other.workspace.runs.list({ all: true })).toHaveLength(permission === "all" ? 2 : 1);
+});

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -41,6 +42,8 @@ it("limits of money and tokens hold without `up`: the companion comes with the r
     const seen = async (...flags: string[]) => (await at.list(...flags)).map((one) => one.agent);
     expect(await seen()).toEqual([run.agent]);
     expect((await seen("--all")).sort()).toEqual([run.agent, agent].sort());
+    const told = await at.workspace.runs.list({ all: true }); // What MCP and the page take.
+    expect(told.map((one) => one.agent)).toEqual([run.agent]);
     expect((await at.midwatch("tasks", "--json")).stdout).not.toContain(task);
     expect((await at.midwatch("status", "--json")).stdout).not.toContain(agent);
     expect((await at.midwatch("metrics")).stdout).not.toContain(agent);
@@ -211,6 +214,25 @@ it("in a workspace that is not ours none is started", async () => {
   const [code] = await new Promise<[number]>((resolve) => starter.once("exit", (...all) => resolve(all as never)));
   expect(code).toBe(4);
   expect(at.companions()).toHaveLength(1);
+  await endsByLimit(at, run);
+});
+
+it("it reads what a driver of the configuration prints, as far as the person who started the run trusts that", async () => {
+  const at = lab();
+  const program = join(at.folder, "echo-agent");
+  const line = JSON.stringify({ type: "result", cost: 0.5 });
+  writeFileSync(
+    program,
+    `#!/bin/sh\nuntil [ -e '${at.folder}/go' ]; do sleep 0.1; done\necho '${line}'\nexec sleep 300\n`,
+    { mode: 0o755 },
+  );
+  const driver = { program, args: [], json: true, success: { result: { type: "result" } }, cost_usd: "cost" };
+  const config = JSON.stringify({ drivers: { echo: driver } });
+  writeFileSync(join(at.folder, "midwatch.config.json"), config);
+  at.env["MIDWATCH_TRUST"] = createHash("sha256").update(config).digest("hex");
+  const run = await at.json<RunRecord>("run", "--json", "--driver", "echo", "--limit-cost", "0.05", "x");
+  kill((await at.comes()).pid);
+  await at.comes(); // Started by the keeper, whose word alone would not be enough.
   await endsByLimit(at, run);
 });
 

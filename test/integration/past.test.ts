@@ -139,8 +139,9 @@ describe.each(VERSIONS)("agents that %s runs", (version) => {
   it("are seen, spoken to and stopped with proof by this version", async () => {
     const program = join(unpack(`midwatch-${version}.tgz`), "package/dist/midwatch.js");
     const cwd = folder();
+    const env = { ...process.env, MIDWATCH_COMPANION: "" }; // It knows no such name.
     const before = (...argv: string[]): string =>
-      execFileSync(process.execPath, [program, ...argv], { cwd, encoding: "utf8", timeout: patient(60_000) });
+      execFileSync(process.execPath, [program, ...argv], { cwd, env, encoding: "utf8", timeout: patient(60_000) });
     const start = (...argv: string[]): ListRecord => JSON.parse(before("run", "--json", ...argv)) as ListRecord;
     const talks = start("--name", "talks", "--interactive", "--", "cat").agent;
     const family = start("--name", "family", "--", "sh", "-c", "echo up; sleep 600 & sleep 600 & wait").agent;

@@ -101,7 +101,8 @@ export class AttackedFleet {
     mkdirSync(cwd);
     const program = join(this.folder, "package/dist/midwatch.js");
     const args = [program, "up", "--no-http", "--name", name, "--leader-ttl", "1s"];
-    this.#children.push(spawn(process.execPath, args, { cwd, env: this.env(name), stdio: "ignore" }));
+    const env = { ...this.env(name), MIDWATCH_COMPANION: "" }; // It knows no such name.
+    this.#children.push(spawn(process.execPath, args, { cwd, env, stdio: "ignore" }));
     return cwd;
   }
 
