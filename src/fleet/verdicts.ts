@@ -19,6 +19,7 @@ import { Watch } from "../watch/watch.ts";
 import { watchRounds } from "../watch/watch-rounds.ts";
 import { assertPerson } from "../workspace/caller.ts";
 import { type Context, withReader } from "../workspace/context.ts";
+import { spenderOf } from "../workspace/record-spend.ts";
 import { HoldsContext } from "./holds-context.ts";
 
 export class Verdicts extends HoldsContext {
@@ -77,6 +78,20 @@ export class Verdicts extends HoldsContext {
   /** Tokens and money spent since then, also by runs that were killed or lost; from the ledger, no log is read. */
   cost(options: CostQuery = {}): CostRecord[] {
     return costOf(this.#mayLook(options), options);
+  }
+
+  /** How many agents live of whom nobody has told yet what they used: they are told of when somebody watches, or at their end. */
+  untold(): number {
+    const workspace = spenderOf(this.context)?.id;
+    if (workspace === undefined) return 0;
+    let known: ReadonlyMap<string, boolean>;
+    try {
+      known = this.context.ledger.known(workspace);
+    } catch {
+      return 0; // A ledger that cannot be read is told of elsewhere.
+    }
+    const living = withReader(this.context, (registry) => registry.list());
+    return living.filter(({ agent, run }) => agent.driver !== "command" && !known.has(`${agent.id}.${run.run}`)).length;
   }
 
   /** The same over time, oldest first; of the last day where nothing else is said. */

@@ -16,7 +16,7 @@ export interface OpenOptions {
   readOnly?: boolean;
   /** How long to wait for the write lock. */
   busyMs?: number;
-  /** It was met damaged: the whole file is checked, however large it is. */
+  /** Whether the whole file is checked: when it is small, unless this says otherwise. A fault elsewhere shows when the bad page is met. */
   doubted?: boolean;
 }
 
@@ -52,7 +52,7 @@ export class Connection {
 
   static open(path: string, schema: Schema, options: OpenOptions = {}): Connection {
     const place = { path, schema };
-    const { busyMs = BUSY_MS, doubted = false } = options;
+    const { busyMs = BUSY_MS, doubted } = options;
     if (options.readOnly === true) return Connection.#openReadOnly(place, busyMs);
     // Made before SQLite does, which would give it the mode of the umask; -wal and -shm take over the file's mode.
     if (path !== ":memory:" && !existsSync(path)) createExclusive(path, "");
@@ -141,12 +141,13 @@ function connect(place: Place, readOnly: boolean): DatabaseSync {
 }
 
 /** False for bytes that are not a database or do not hold together; any other trouble is thrown. */
-function isSound(db: DatabaseSync, path: string, whole = false): boolean {
+function isSound(db: DatabaseSync, path: string, whole?: boolean): boolean {
   if (isCutToNothing(path)) return false;
   try {
     schemaVersion(db);
     // Deleted meanwhile it is as small as a new one: whoever uses it notices.
-    if (!whole && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > CHECK_MAX_BYTES) return true;
+    const check = whole ?? (statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= CHECK_MAX_BYTES;
+    if (!check) return true;
     return db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"] === "ok";
   } catch (error) {
     if (isCorrupt(error)) return false;
@@ -169,7 +170,7 @@ function isCutToNothing(path: string): boolean {
  * Moves an unusable database out of the way and returns its new name. The look is repeated under a lock that the kernel
  * releases if we die (another SQLite file), so that of two finders the second does not move the first one's fresh database.
  */
-function putAsideIfCorrupt(place: Place, whole: boolean): string | undefined {
+function putAsideIfCorrupt(place: Place, whole: boolean | undefined): string | undefined {
   const { path } = place;
   const guard = new DatabaseSync(`${path}.guard`, { timeout: 0 });
   try {
@@ -190,7 +191,7 @@ function putAsideIfCorrupt(place: Place, whole: boolean): string | undefined {
   }
 }
 
-function soundAt(place: Place, whole: boolean): boolean {
+function soundAt(place: Place, whole: boolean | undefined): boolean {
   if (!existsSync(place.path)) return true;
   const db = connect(place, false);
   try {

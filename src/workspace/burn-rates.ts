@@ -25,7 +25,8 @@ export function burnRates(context: Context, listed: readonly Listed[]): Readonly
           // Whole minutes, as the ledger counts: the figure stands still while nothing is spent.
           const age = Math.ceil((nowMs - Date.parse(run.started_at as string)) / MINUTE_MS);
           const minutes = Math.max(1, Math.min(MINUTES, age));
-          return [agent.id, ((spent.get(agent.id) ?? 0) * 60) / minutes];
+          // A correction downwards is no income.
+          return [agent.id, (Math.max(0, spent.get(agent.id) ?? 0) * 60) / minutes];
         }),
     );
   } catch {

@@ -66,6 +66,7 @@ export const WHOLE = {
     tokens: null,
     session_use: null,
     cost_usd: null,
+    spent: [{ model: "m", tokens: { input: 1, output: 2, cache_read: 3, cache_write: 4 }, usd: 0.5, estimated: true }],
     turns: 1,
     tools: 0,
     text: null,

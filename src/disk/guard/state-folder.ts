@@ -32,7 +32,7 @@ export class StateFolder {
   /** Where a file of the user's own lies that is no record; its folder is made. */
   place(name: string): string {
     try {
-      makeFolders(this.path);
+      if (!this.#isSafe()) makeFolders(this.path);
       if (!this.#isSafe()) throw new Error("it belongs to another user, or others can write to it");
       return join(this.path, name);
     } catch (error) {

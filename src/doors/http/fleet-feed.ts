@@ -171,7 +171,8 @@ function join(items: readonly string[]): Buffer {
 /** The verdict with what a list shows of it. */
 function brief(summary: AgentSummary): object {
   const { on_track_status, confidence_score, level, cause, resets_at, since, drift_reasons } = summary;
-  const { recommended_action, last_tool_used, idle_duration_seconds, tools, tokens, cost_usd } = summary;
+  const { recommended_action, last_tool_used, idle_duration_seconds, tools, tokens, cost_usd, cost_estimated } =
+    summary;
   return {
     on_track_status,
     confidence_score,
@@ -186,5 +187,6 @@ function brief(summary: AgentSummary): object {
     tools,
     tokens,
     cost_usd,
+    cost_estimated,
   };
 }

@@ -9,8 +9,8 @@ const FILLS = ["█", "▒", "#", "░", "=", "▓", "+", "."];
 const COLORS = [36, 33, 35, 32, 34, 31, 96, 90];
 const LEAST_BAR = 8;
 
-export function costChart(buckets: readonly CostBucket[], options: RenderOptions): string {
-  const rows = rowsOf(buckets);
+export function costChart(buckets: readonly CostBucket[], options: RenderOptions, nowMs: number = Date.now()): string {
+  const rows = rowsOf(buckets, nowMs);
   const [first] = rows;
   if (first === undefined) return "Nothing was spent in this time.";
   const daily = Date.parse(first.until) - Date.parse(first.since) > DAY_MS / 2;
@@ -39,8 +39,8 @@ interface Row {
   parts: CostBucket[];
 }
 
-/** Stretches in which nothing was spent are rows too. */
-function rowsOf(buckets: readonly CostBucket[]): Row[] {
+/** Stretches in which nothing was spent are rows too, up to now. */
+function rowsOf(buckets: readonly CostBucket[], nowMs: number): Row[] {
   const rows: Row[] = [];
   for (const bucket of buckets) {
     let last = rows.at(-1);
@@ -51,13 +51,18 @@ function rowsOf(buckets: readonly CostBucket[]): Row[] {
     const width = Date.parse(bucket.until) - Date.parse(bucket.since);
     // A day may have an hour less or more than the one before.
     while (last !== undefined && Date.parse(bucket.since) - Date.parse(last.until) > width / 2) {
-      const until = new Date(Date.parse(last.until) + width).toISOString();
-      last = { since: last.until, until, parts: [] };
+      last = after(last, width);
       rows.push(last);
     }
     rows.push({ since: bucket.since, until: bucket.until, parts: [bucket] });
   }
+  for (let last = rows.at(-1); last !== undefined && Date.parse(last.until) < nowMs; last = rows.at(-1))
+    rows.push(after(last, Date.parse(last.until) - Date.parse(last.since)));
   return rows;
+}
+
+function after({ until }: Row, widthMs: number): Row {
+  return { since: until, until: new Date(Date.parse(until) + widthMs).toISOString(), parts: [] };
 }
 
 function dearestFirst(buckets: readonly CostBucket[]): string[] {

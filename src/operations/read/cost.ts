@@ -16,7 +16,7 @@ export const cost: Operation = operation({
     since: time("Only what was spent since then: 24h, or 2026-11-15T19:00:00Z; of a chart the last 24 h").optional(),
     by: z.enum(["task", "model", "agent", "project", "day"]).describe("What the figures are summed by").default("task"),
     chart: z.boolean().describe("Over time, as a chart; with --json what was spent in each stretch of it").optional(),
-    everywhere: z.boolean().describe("In all workspaces of this user, not only in this one").optional(),
+    everywhere: z.boolean().describe("In all workspaces of this user, not only in this one; for people").optional(),
   }),
   changes: true,
   looks: () => true,
@@ -29,6 +29,8 @@ export const cost: Operation = operation({
     using workspace = workspaceOf(context);
     const query = { since, by, everywhere };
     if (!context.json && context.door === "cli") await tellBudgets(context, workspace);
+    const untold = context.door === "cli" ? workspace.verdicts.untold() : 0;
+    if (untold > 0) context.notice(`${untold} living agents have not been read yet. Next: midwatch watch --once`);
     return chart ? workspace.verdicts.costSeries(query) : workspace.verdicts.cost(query);
   },
   render: (records, options) => (isSeries(records) ? costChart(records, options) : costTable(records, options)),

@@ -53,7 +53,7 @@ export function Chart({
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const stretches = stretchesOf(buckets);
+  const stretches = stretchesOf(buckets, Date.now());
   const names = namesOf(buckets);
   const shown = at.value === undefined ? undefined : stretches[Math.min(at.value, stretches.length - 1)];
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -212,8 +212,8 @@ function Figures({
   );
 }
 
-/** With those in which nothing was spent. */
-function stretchesOf(buckets: readonly CostBucket[]): Stretch[] {
+/** With those in which nothing was spent, up to now. */
+function stretchesOf(buckets: readonly CostBucket[], nowMs: number): Stretch[] {
   const all: Stretch[] = [];
   for (const bucket of buckets) {
     const [since, until] = [Date.parse(bucket.since), Date.parse(bucket.until)];
@@ -224,12 +224,18 @@ function stretchesOf(buckets: readonly CostBucket[]): Stretch[] {
     }
     // A day may have an hour less or more than the one before.
     while (last !== undefined && since - last.until > (until - since) / 2) {
-      last = { since: last.until, until: last.until + until - since, parts: [] };
+      last = after(last, until - since);
       all.push(last);
     }
     all.push({ since, until, parts: [bucket] });
   }
+  for (let last = all.at(-1); last !== undefined && last.until < nowMs; last = all.at(-1))
+    all.push(after(last, last.until - last.since));
   return all;
+}
+
+function after({ until }: Stretch, widthMs: number): Stretch {
+  return { since: until, until: until + widthMs, parts: [] };
 }
 
 /** 1, 2 or 5 of a power of ten. */

@@ -200,8 +200,10 @@ function Table({ rows, by, names }: { rows: readonly CostRecord[]; by: By; names
           {rows.map((row) => (
             <tr key={row.of}>
               <th scope="row">
-                <i class={`swatch ${serieOf(names, row.of)}`} aria-hidden="true" />
-                <Of name={row.of} by={by} />
+                <span class="keyed">
+                  <i class={`swatch ${serieOf(names, row.of)}`} aria-hidden="true" />
+                  <Of name={row.of} by={by} />
+                </span>
               </th>
               <td class="n">{grouped(row.runs)}</td>
               <td class="n">{count(tokensOf(row.tokens))}</td>
