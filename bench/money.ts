@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { openWorkspace, type RunRecord, type Workspace } from "../src/index.ts";
+import { openWorkspace, type RunRecord, type ShowRecord, type Workspace } from "../src/index.ts";
 import { digits } from "./support/figures.ts";
 import { cpuNs, ended, kill } from "./support/process.ts";
 import { atMost, type Options, type Row, row } from "./support/row.ts";
@@ -58,8 +58,8 @@ async function soon(workspace: Workspace, { quick, say }: Options): Promise<Row>
     const agents = runs.map(({ agent }) => agent);
     for (const shown of await workspace.runs.wait(agents, { timeoutMs: 60_000 })) {
       const printed = Number(readFileSync(shown.log.replace("_stream.jsonl", "_stderr.log"), "utf8").trim());
-      if (shown.limit?.at == null) throw new Error(`${shown.agent} ended otherwise: ${shown.outcome}`);
-      tookMs.push(Date.parse(shown.limit.at) - printed);
+      if (shown.outcome !== "limit") throw new Error(`${shown.agent} ended otherwise: ${shown.outcome}`);
+      tookMs.push(askedMs(workspace, shown) - printed);
     }
   }
   const sorted = tookMs.sort((a, b) => a - b);
@@ -71,6 +71,12 @@ async function soon(workspace: Workspace, { quick, say }: Options): Promise<Row>
     ...atMost(at(0.95), PROMISED_MS, " ms"),
     note: `${count} agents, ${AT_ONCE} at once; median ${at(0.5)} ms, at most ${at(1)} ms`,
   });
+}
+
+/** When the stop was asked for. */
+function askedMs({ root }: Workspace, { task, agent, run }: ShowRecord): number {
+  const sealed = JSON.parse(readFileSync(join(root, task, "runs", agent, `${run}.json`), "utf8"));
+  return Date.parse(sealed.facts["stop.json"].requested_at);
 }
 
 async function silent(workspace: Workspace, up: ChildProcess, { quick, say }: Options): Promise<Row> {

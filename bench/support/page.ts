@@ -60,7 +60,7 @@ processes are taken by C programs (bench/load) and not by midwatch.
 | start, exit | \`workspace.run()\`, and an agent that writes down the moment of its exit; inotify tells when a fact is there | none; beside it what one write + fsync + rename + fsync costs on this disk |
 | nothing lost | a Node program that prints 4 MB and calls process.exit() | the same through a pipe with a slow and with a prompt reader |
 | take-over | 5 launchers start the runs and are killed with SIGKILL; 25 of 100 runs end while nobody looks; a fresh Node process lists | none |
-| money | agents that tell the time and print the line that passes their limit of tokens, at times of their own; the time of \`limit.json\` | none |
+| money | agents that tell the time and print the line that passes their limit of tokens, at times of their own; the time in \`stop.json\` | none |
 | idle | the keepers of 100 agents that print nothing and, by itself, the \`midwatch up\` beside them; all threads, by the scheduler's clock, after 35 s of silence | a \`tail -F\` for the two files of each agent, which looks once a second (\`---disable-inotify\`) |
 | unseen | the whole command \`ls\` in a workspace where 3,000 agents ended while nobody looked, each with a task of its own | \`find\` and \`cat\` of one fact of each agent |
 | search | the whole command \`search\` over 3,000 small logs of ended agents | \`rg -uu -F\` over the same workspace |

@@ -63,11 +63,14 @@ export class AsideFiles {
     return [...this.#files.values()].some(({ path, offset }) => sizeOf(path) > offset);
   }
 
-  /** How many bytes were read, and whether there are more. Of a last line that is not whole the rest is still to come. */
-  read(session: string | null): { bytes: number; more: boolean } {
+  /**
+   * How many bytes were read, and whether there are more. Of a last line that is not whole the rest is still to come. `last`: nobody looks
+   * again, so new files are looked for in any case.
+   */
+  read(session: string | null, last = false): { bytes: number; more: boolean } {
     if (session === null) return { bytes: 0, more: false };
     try {
-      if (performance.now() >= this.#searchAt) this.#search(session);
+      if (last || performance.now() >= this.#searchAt) this.#search(session);
     } catch (error) {
       throwIfExhausted(error);
     }

@@ -169,7 +169,7 @@ export class StreamState {
   async #readAside(live: boolean): Promise<boolean> {
     const { session } = this.#reader.result();
     for (;;) {
-      const { bytes, more } = this.#aside?.read(session) ?? { bytes: 0, more: false };
+      const { bytes, more } = this.#aside?.read(session, !live) ?? { bytes: 0, more: false };
       if (bytes > 0) this.#version++;
       if (!more || live) return more;
       await breathe();

@@ -161,15 +161,17 @@ export class Money {
     const { agent, task, run } = one;
     const facts = readFacts(this.#context.layout.run(task, agent, run));
     if (phaseNow(facts) !== "running") return;
+    const known = facts.limit?.limit === passed.limit;
     if (deed === "stop") {
-      this.#tellIfPossible(one, passed);
+      if (!known) this.#tellIfPossible(one, passed);
       const { limit, reason } = passed;
-      const [report] = await stop(this.#context, [agent], { limit, reason, streams: this.#streams });
+      const graceMs = one.facts.intent?.grace_ms;
+      const [report] = await stop(this.#context, [agent], { limit, reason, graceMs, streams: this.#streams });
       if (report?.verified) this.#stopped.push(agent);
       return;
     }
     // One that is there was written by somebody who does the same.
-    const first = facts.limit?.limit !== passed.limit && this.#tell(one, passed, deed === "tell" ? "notify" : deed);
+    const first = !known && this.#tell(one, passed, deed === "tell" ? "notify" : deed);
     one.done.told = true;
     if (deed === "tell") return;
     one.done.interruptedMs = performance.now();

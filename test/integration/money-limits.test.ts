@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, globSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LimitFact } from "../../src/core/needs-watch.ts";
-import type { StopFact } from "../../src/core/types.ts";
+import type { LimitFact, StopFact, Tokens } from "../../src/core/types.ts";
 import { moneyTrial } from "../soak/money-limits.ts";
 import { startCli } from "../support/cli/cli-trial.ts";
 import { cliCommand, isInstalled } from "../support/cli/real-clis.ts";
@@ -51,35 +50,38 @@ const events = (at: Lab, type: string): { agent: string; content: string; data: 
     .filter((event) => event.type === type);
 
 async function speaks(at: Lab, said: readonly object[], then: string, config: object): ReturnType<typeof at.run> {
-  const folder = join(at.folder, "fake");
-  mkdirSync(folder, { recursive: true });
+  const folder = mkdtempSync(join(at.folder, "fake-"));
   const workspace = at.open({ env: speaker(folder, said, then), config: { grace: "500ms", ...config } });
   return await workspace.runs.start({ driver: "claude", prompt: "loop" });
 }
 
-describe.each(["fake", "claude", "codex"] as const)("%s that loops, its calls of 2 s", (cli) => {
-  const skip = cli !== "fake" && !isInstalled(cli);
-  it.skipIf(skip).each(["tokens", "cost"] as const)(
-    "ends by its limit of %s, at most one call over it, and says what it came to",
-    async (kind) => {
-      const { shown, spent, limit, call } = await moneyTrial(cli, kind, "up");
-      expect(shown).toMatchObject({ outcome: "limit", limit: { limit: kind, value: limit } });
-      expect(spent - limit).toBeLessThanOrEqual(call);
-      expect(shown.limit?.overshoot).toBeLessThanOrEqual(1.01 * call);
-      expect(shown.reason).toMatch(/ spent in the end, .* over\.$/);
-    },
-    TIMEOUT_MS,
-  );
-});
+// The others of them are in the soak.
+const LOOPS = (
+  [
+    ["fake", "tokens"],
+    ["claude", "tokens"],
+    ["codex", "cost"],
+  ] as const
+).filter(([cli]) => cli === "fake" || isInstalled(cli));
+it.each(LOOPS)(
+  "%s that loops, its calls of 2 s, ends by its limit of %s, at most one call over it, and says what it came to",
+  async (cli, kind) => {
+    const { shown, spent, limit, call } = await moneyTrial(cli, kind, "up");
+    expect(shown).toMatchObject({ outcome: "limit", limit: { limit: kind, value: limit } });
+    expect(spent - limit).toBeLessThanOrEqual(call);
+    expect(shown.limit?.overshoot).toBeLessThanOrEqual(1.01 * call);
+    expect(shown.reason).toMatch(/ spent in the end, .* over\.$/);
+  },
+  TIMEOUT_MS,
+);
 
 it("what it came to is told alike by show, ls and the journal; a stop of another does not hold it up", async () => {
   const at = lab();
-  // It ignores being asked, and takes the whole of its grace.
-  const stubborn = await at.open({ config: { grace: "20s", wall_limit: "100ms" } }).runs.start({
-    argv: ["sh", "-c", "trap '' INT TERM; while :; do sleep 0.1; done"],
-  });
   await using _ = keeping(at);
-  await until(() => events(at, "agent.limit").some(({ content }) => content.startsWith(stubborn.agent)), WAIT_MS);
+  // It ignores being asked, and takes the whole of its grace.
+  const deaf = "trap '' INT TERM; while :; do sleep 0.1; done";
+  const stubborn = await speaks(at, [message("m-1")], deaf, { grace: "60s", token_limit: 100 });
+  await until(async () => (await at.workspace.runs.show(stubborn.agent)).phase === "stopping", WAIT_MS);
   const { agent } = await speaks(at, [message("m-1"), message("m-1")], "exec sleep 1000", { cost_limit: 0.05 });
   const [shown] = await at.workspace.runs.wait([agent], { timeoutMs: WAIT_MS });
   const limit = { limit: "cost", value: 0.05, spent: expect.closeTo(0.1025, 6), overshoot: expect.closeTo(0.0525, 6) };
@@ -97,7 +99,7 @@ it("what it came to is told alike by show, ls and the journal; a stop of another
   expect(events(at, "agent.limit").filter((one) => one.agent === agent)).toMatchObject([
     { data: { limit: "cost", value: 0.05, action: "stop" } },
   ]);
-  expect((await at.workspace.runs.show(stubborn.agent)).phase).not.toBe("drained");
+  expect((await at.workspace.runs.show(stubborn.agent)).phase).toBe("stopping");
   await at.workspace.runs.stop([stubborn.agent], { graceMs: 0 });
 });
 
@@ -163,6 +165,37 @@ describe.each(["claude", "codex", "opencode"] as const)("%s with a limit of toke
   );
 });
 
+it.skipIf(!isInstalled("claude"))(
+  "Claude Code's messages and those of its sub-agents count while it runs, each once, with what they came to",
+  async () => {
+    const at = lab();
+    const go = join(at.folder, "go");
+    const spawns = {
+      own: "Agent",
+      input: { description: "Says hello", prompt: "Say hello", subagent_type: "general-purpose" },
+    };
+    const waits = { bash: `for i in $(seq 600); do [ -e ${go} ] && break; sleep 0.1; done` };
+    const steps = [{ say: "I let others work.", call: spawns }, { say: "I wait.", call: waits }, { say: "Done." }];
+    const { record, scenario } = await startCli(at, api, "claude", { steps });
+    await until(() => text(record.log).includes("I wait."), WAIT_MS);
+    const sum = (tokens: Tokens | null | undefined): number =>
+      tokens ? tokens.input + tokens.output + tokens.cache_read + tokens.cache_write : 0;
+    // The transcript is written a moment after the stream.
+    await until(
+      async () => sum((await at.workspace.verdicts.of(record.agent)).tokens) === sum(api.usage(scenario)),
+      WAIT_MS,
+    );
+    expect(api.steps(scenario).length).toBeGreaterThan(2);
+    expect(await at.workspace.runs.show(record.agent)).toMatchObject({ phase: "running" });
+    writeFileSync(go, "");
+    const [shown] = await at.workspace.runs.wait([record.agent], { timeoutMs: WAIT_MS });
+    expect(shown).toMatchObject({ outcome: "completed", subagents: expect.any(Number) });
+    expect(shown?.subagents).toBeGreaterThan(0);
+    expect(sum(shown?.tokens)).toBe(sum(api.usage(scenario)));
+  },
+  TIMEOUT_MS,
+);
+
 it.skipIf(!isInstalled("codex"))(
   "Codex's sub-agents count while it runs, each thread once",
   async () => {
@@ -215,7 +248,7 @@ it.skipIf(!script)("`wait` at a terminal draws a line that it clears at the end;
   const command = `stty cols 120 rows 30; '${process.execPath}' '${CLI}' --workspace '${at.root}' wait ${record.agent}`;
   const file = join(at.folder, "screen");
   const terminal = at.watch(spawn("script", ["-qefc", command, file], { cwd: at.folder, stdio: "ignore" }));
-  const screen = (): string => text(file);
+  const screen = (): string => readFileSync(file, "utf8");
   const line = new RegExp(`${record.agent} · running · \\S+ · 40.2k tokens · ~\\$0.2.* · for \\d+s · last output`);
   await until(() => existsSync(file) && line.test(screen()), WAIT_MS, "its line");
   const ended = once(terminal, "exit");
