@@ -26,7 +26,6 @@ describe("config", () => {
       grace: 5000,
       archive_after: 86_400_000,
       time_zone: "",
-      companion: "auto",
       tier: "auto",
       max_agents: 1000,
       max_depth: 5,
