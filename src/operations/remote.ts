@@ -225,5 +225,6 @@ function shownLast(record: FleetRecord): unknown {
     worktree: null,
     subagents: null,
     deferred: null,
+    watched_by: { by: null, agent: null, pid: null },
   };
 }
