@@ -11,6 +11,7 @@ import { LISTED } from "../../src/spend/prices.ts";
 import { startCli } from "../support/cli/cli-trial.ts";
 import { isInstalled } from "../support/cli/real-clis.ts";
 import { speaker } from "../support/cli/speaker.ts";
+import { CompanionLab } from "../support/companion.ts";
 import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
 import { Lab, text } from "../support/workspace.ts";
@@ -26,8 +27,11 @@ const WAIT_MS = 90_000;
 type Cli = (typeof CLIS)[number];
 type Kind = "tokens" | "cost";
 
-/** Who watches: `midwatch up`, or whoever starts by himself. */
-type Watcher = "up" | "nobody";
+/** Who watches: `midwatch up`, the companion, or one that is killed three times meanwhile. */
+type Watcher = "up" | "companion" | "killed companion";
+/** So many calls come to the limit; a killed one needs time to come back. */
+const CALLS: Readonly<Record<Watcher, number>> = { up: 3.3, companion: 3.3, "killed companion": 11.3 };
+const KILLS = 3;
 
 interface Trial {
   shown: ShowRecord;
@@ -38,7 +42,11 @@ interface Trial {
   call: number;
 }
 
-export function moneyLimits(count: number, seed = 1, watcher: Watcher = "up"): Promise<Report> {
+export const moneyLimits = (count: number, seed: number): Promise<Report> => trials(count, seed, "up");
+export const moneyByCompanion = (count: number, seed: number): Promise<Report> => trials(count, seed, "companion");
+export const moneyByKilled = (count: number, seed: number): Promise<Report> => trials(count, seed, "killed companion");
+
+function trials(count: number, seed: number, watcher: Watcher): Promise<Report> {
   return campaign(`limits of money, watched by ${watcher}`, count, seed, async (fail, figures) => {
     const clis = CLIS.filter((cli) => cli === "fake" || isInstalled(cli));
     const over: number[] = [];
@@ -64,16 +72,17 @@ export function moneyLimits(count: number, seed = 1, watcher: Watcher = "up"): P
 
 /** One agent that loops until its limit, from start to end. */
 export async function moneyTrial(cli: Cli, kind: Kind, watcher: Watcher, config: ConfigInput = {}): Promise<Trial> {
-  const lab = new Lab(config);
+  const lab = watcher === "up" ? new Lab(config) : new CompanionLab();
   const api = await ModelApi.start();
   const ending = new AbortController();
   const up = watcher === "up" ? keep(lab, ending.signal) : undefined;
   try {
     const call = costOf(kind, MODELS[cli], { input: 1000, output: 100, cache_read: 50, cache_write: 7 });
-    // Passed in the third or fourth call.
-    const limit = kind === "tokens" ? Math.round(3.3 * call) : Number((3.3 * call).toFixed(4));
+    const most = CALLS[watcher] * call;
+    const limit = kind === "tokens" ? Math.round(most) : Number(most.toFixed(4));
     const flag = [kind === "tokens" ? "--limit-tokens" : "--limit-cost", String(limit)];
     const started = cli === "fake" ? await fake(lab, kind, limit) : await real(lab, api, cli, flag);
+    if (watcher === "killed companion") await killed(lab as CompanionLab);
     const [shown] = await lab.workspace.runs.wait([started.record.agent], { timeoutMs: patient(WAIT_MS) });
     const { spent, dearest } = started.counted(kind);
     return { shown: shown as ShowRecord, spent, limit, call: dearest };
@@ -83,6 +92,11 @@ export async function moneyTrial(cli: Cli, kind: Kind, watcher: Watcher, config:
     await lab.end();
     await api.close();
   }
+}
+
+/** Each time that it has come back and watches. */
+async function killed(lab: CompanionLab): Promise<void> {
+  for (let n = 0; n < KILLS; n++) process.kill((await lab.comes(patient(20_000))).pid, "SIGKILL");
 }
 
 interface Started {

@@ -25,7 +25,7 @@ import { leaderStops } from "./leader-stops.ts";
 import { leaseSimulation } from "./lease-simulation.ts";
 import { lostKeepers } from "./lost-keepers.ts";
 import { manyProcesses } from "./many-processes.ts";
-import { moneyLimits } from "./money-limits.ts";
+import { moneyByCompanion, moneyByKilled, moneyLimits } from "./money-limits.ts";
 import { opinionKills } from "./opinion-kills.ts";
 import { pathAttacks } from "./path-attacks.ts";
 import { pidReuse } from "./pid-reuse.ts";
@@ -62,6 +62,8 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   takeOver: [takeOver, 100],
   realClis: [realClis, 3],
   moneyLimits: [moneyLimits, 20],
+  moneyByCompanion: [moneyByCompanion, 20],
+  moneyByKilled: [moneyByKilled, 20],
   pathAttacks: [pathAttacks, 10_000],
   factFuzz: [factFuzz, 5000],
   adversary: [adversary, 100],
