@@ -12,7 +12,7 @@ import { iso, monoMs } from "../core/time.ts";
 import { removeFile, removeTree } from "../disk/inside.ts";
 import { takeLock } from "../disk/lock.ts";
 import { knownTask, locate } from "../facts/locate.ts";
-import { type Observed, phaseNow } from "../facts/observe.ts";
+import { hasEnded, type Observed } from "../facts/observe.ts";
 import { hasFact, runNumbers } from "../facts/run-numbers.ts";
 import { lockRun } from "../files/cleanup.ts";
 import { host } from "../process/identity.ts";
@@ -63,7 +63,13 @@ export async function startCompanion(context: Context): Promise<void> {
   });
   // What stands in the way of its next run must not leave the others without anybody: then it is another agent.
   if (problem !== undefined && former !== undefined) await launchNext(context, undefined);
-  await until(isWatched);
+  await until(async () => (await isWatched()) || isOverAgain(context));
+}
+
+/** It found that nobody needs it any more, or could not begin. */
+function isOverAgain(context: Context): boolean {
+  const agent = companionOf(context)?.agent;
+  return agent === undefined || hasEnded(locate(context, agent).facts);
 }
 
 /** Until it holds, or for as long as a start may take. */
@@ -80,7 +86,7 @@ async function ended(context: Context, isWatched: () => Promise<boolean>): Promi
   const over = async (): Promise<RunName | undefined> => {
     const left = (await reconcile(context, { of: [agent] })).find((one) => one.agent === agent);
     const { listed, facts } = locate(context, agent);
-    const isSettled = isOver({ phase: phaseNow(facts) }) && (left === undefined || isOver(left.row));
+    const isSettled = hasEnded(facts) && (left === undefined || isOver(left.row));
     return isSettled ? { task: listed.agent.task, agent, run: listed.run.run } : undefined;
   };
   let found: RunName | undefined;
