@@ -58,9 +58,9 @@ export const show: Operation = operation({
       ],
       ["log", record.log],
     ];
-    // A host of an older release does not tell.
-    const watcher = record.watched_by as Watcher | undefined;
-    if (record.outcome === null && watcher) lines.push(["watched", watcherText(watcher)]);
+    // Of another host that is away, or of an older release, nobody has said it.
+    if (record.outcome === null && record.watched_by !== undefined)
+      lines.push(["watched", watcherText(record.watched_by)]);
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     const { attention, reason } = record;
     if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);
