@@ -230,7 +230,7 @@ case_adopt() {
   verified "adopt"
   launch adopt; leave "over"; is "what is over is not adopted" $? 3
   place ends; agent "sleep 1; exit 2"; launch run; sleep 0.2; murder; launch adopt; finish "adopted run ends by itself"; verified "ends by itself"
-  place midstop; agent "trap '' INT TERM; echo; while :; do sleep 0.05; done"; launch run; within 300 lines 1; ask 300; sleep 0.1; murder; launch adopt
+  place midstop; agent "trap '' INT TERM; echo; while :; do sleep 0.05; done"; launch run; within 300 lines 1; ask 1500; sleep 0.1; murder; launch adopt
   finish "killed while stopping"; verified "killed while stopping"; is "still a stop" "$(value "$D/exit.json" stop_requested)" true
   place midend; orders grace_ms=1000; agent "trap '' INT TERM; (while :; do sleep 0.05; done) & exit 5"; launch run; within 50 is_file "$D/exit.json"; murder; launch adopt
   finish "killed while ending leftovers"; verified "killed while ending leftovers"; is "the exit stays known" "$(value "$D/exit.json" code)" 5
