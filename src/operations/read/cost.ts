@@ -43,8 +43,8 @@ async function tellBudgets(context: Context, workspace: Workspace): Promise<void
     if (until === null) continue;
     const amounts = `${estimated ? "~" : ""}${amountText({ unit, most: spent })} of ${amountText({ unit, most: of })}`;
     const whose = label === null ? "" : ` for ${label}`;
-    const opens = opensAt(Date.parse(until), Date.now(), zone);
-    context.notice(`the ${period}'s budget${whose}: ${amounts} (${percent} %); opens ${opens}`);
+    const next = opensAt(Date.parse(until), Date.now(), zone);
+    context.notice(`the ${period}'s budget${whose}: ${amounts} (${percent} %); starts over ${next}`);
   }
 }
 

@@ -39,7 +39,7 @@ function Bar({ record }: { record: BudgetRecord }): JSX.Element {
   const { of, spent, percent, estimated, unit, until, held } = record;
   const name = nameOf(record);
   const figure = `${estimated ? "~" : ""}${amountText({ unit, most: spent })} of ${amountText({ unit, most: of })}`;
-  const opens = until === null ? "" : `opens in ${span(Date.parse(until) - clock.value)}`;
+  const next = until === null ? "" : `starts over in ${span(Date.parse(until) - clock.value)}`;
   const waits = held.length === 0 ? "" : `${plural(held.length, "agent")} ${held.length === 1 ? "waits" : "wait"}`;
   return (
     <div class="budget">
@@ -47,7 +47,7 @@ function Bar({ record }: { record: BudgetRecord }): JSX.Element {
         <strong>{name}</strong> {figure}, {percent} %
       </p>
       <meter min={0} max={of} low={of * 0.8} high={of * 0.999_999} optimum={0} value={spent} aria-label={name} />
-      <p class="meta">{[opens, waits, percent >= 100 ? record.raise : ""].filter(Boolean).join(" · ")}</p>
+      <p class="meta">{[next, waits, percent >= 100 ? record.raise : ""].filter(Boolean).join(" · ")}</p>
     </div>
   );
 }
