@@ -71,6 +71,17 @@ export function keeperVariables(name: string, variable: string): (string | undef
     .map((pid) => look.variable(pid, variable));
 }
 
+/** A variable of each process that is called as a keeper is, by its `agent.run`; the oldest first. */
+export function everyKeepers(variable: string): { name: string; value: string | undefined }[] {
+  const look = processTable.look();
+  const age = (pid: number): number => look.stat(pid)?.start_ticks ?? Number.POSITIVE_INFINITY;
+  const found = look.pids().flatMap((pid) => {
+    const [, verb, name] = look.args(pid);
+    return name && (verb === "run" || verb === "adopt") ? [{ pid, name, age: age(pid) }] : [];
+  });
+  return found.sort((a, b) => a.age - b.age).map(({ pid, name }) => ({ name, value: look.variable(pid, variable) }));
+}
+
 function keepersOf(look: ProcessLook, name: string): number[] {
   return look.pids().filter((pid) => {
     const [, verb, run] = look.args(pid);

@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import type { Config } from "../core/config/config.ts";
+import { stricterBounds } from "../core/config/stricter.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote, type TaskId } from "../core/ids.ts";
 import type { IntentFact, Permission } from "../core/intent.ts";
@@ -13,7 +14,7 @@ import type { Driver, LaunchRequest, PrivateFile } from "../drivers/driver.ts";
 import type { KeeperAnswer, Order } from "../process/keeper.ts";
 import type { AgentRow } from "../registry/registry.ts";
 import type { Repository, WorktreePlan } from "../worktree/worktree.ts";
-import { type Rights, stricterBounds } from "./rights-plan.ts";
+import type { Rights } from "./rights-plan.ts";
 
 /** What to start, and how; `argv`, or a `driver` with a `prompt`, is enough. */
 export interface StartOptions {

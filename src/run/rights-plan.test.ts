@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { stricterBounds } from "../core/config/stricter.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact, Permission } from "../core/intent.ts";
-import { type Above, permissionBelow, rightsOf, stricterBounds, type Wish } from "./rights-plan.ts";
+import { type Above, permissionBelow, rightsOf, type Wish } from "./rights-plan.ts";
 
 const NONE = { output_bytes: 0, wall_ms: 0, idle_ms: 0, tokens: 0, cost_usd: 0 };
 const above = (permission: Permission, more: Partial<Above> = {}): Above => ({

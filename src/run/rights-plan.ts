@@ -3,7 +3,6 @@
  * that may do everything could start whatever it likes without us; any other hands on what it has, in its own folder and task, and
  * nothing that could be more: no command, no words for a CLI, no file of its choice.
  */
-import { lowerLimit } from "../core/config/stricter.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote, type TaskId } from "../core/ids.ts";
 import type { IntentFact, Permission } from "../core/intent.ts";
@@ -34,26 +33,6 @@ export function leastPermission(some: readonly Permission[]): Permission {
 
 function isMore(one: Permission, than: Permission): boolean {
   return PERMISSIONS.indexOf(one) > PERMISSIONS.indexOf(than);
-}
-
-/** From the strictest to the mildest. */
-const POLICIES: readonly IntentFact["limit_policy"][] = ["stop", "interrupt", "notify"];
-
-type Bounds = Pick<IntentFact, "limits" | "limit_policy">;
-
-/** The stricter of both in everything. */
-export function stricterBounds(one: Bounds, other: Bounds): Bounds {
-  const lower = (name: keyof Bounds["limits"]): number => lowerLimit(one.limits[name] ?? 0, other.limits[name] ?? 0);
-  return {
-    limits: {
-      output_bytes: lower("output_bytes"),
-      wall_ms: lower("wall_ms"),
-      idle_ms: lower("idle_ms"),
-      tokens: lower("tokens"),
-      cost_usd: lower("cost_usd"),
-    },
-    limit_policy: POLICIES.find((policy) => policy === one.limit_policy || policy === other.limit_policy) ?? "stop",
-  };
 }
 
 /** What is asked for, as far as it matters here. */

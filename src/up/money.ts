@@ -24,6 +24,7 @@ import { keyOf, type StreamOf, type Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
 import { audit } from "../workspace/audit.ts";
 import type { Context, RunName } from "../workspace/context.ts";
+import { keptIntent } from "../workspace/kept-bounds.ts";
 import { type Deed, type Done, hasMoneyLimit, nextDeed, type Passed, passedBy } from "./money-plan.ts";
 
 const TICK_MS = 200;
@@ -204,9 +205,10 @@ export class Money {
   #follow(observed: readonly Observed[], lookedMs: number): void {
     const found = new Set<string>();
     for (const { task, agent, run, facts, row } of observed) {
-      if (row.phase !== "running" || facts.intent === undefined || !this.#wants(facts.intent)) continue;
+      const intent = row.phase === "running" && facts.intent && keptIntent(this.#context, facts.intent);
+      if (!intent || !this.#wants(intent)) continue;
       found.add(keyOf({ agent, run }));
-      this.#add({ task, agent, run }, facts);
+      this.#add({ task, agent, run }, { ...facts, intent });
     }
     for (const [key, one] of this.#followed) {
       if (found.has(key) || one.busy || one.metMs >= lookedMs) continue;
@@ -254,10 +256,11 @@ export class Money {
       if (folderMs !== undefined && Date.now() - folderMs > SETTLED_MS) waiting.changedMs = folderMs;
       const facts = readFacts(paths);
       if (facts.intent === undefined) continue;
-      if (!this.#wants(facts.intent)) {
+      const intent = keptIntent(this.#context, facts.intent);
+      if (!this.#wants(intent)) {
         this.#waiting.delete(key);
         this.#passedOver.add(key);
-      } else if (phaseNow(facts) === "running") this.#add(waiting.of, facts);
+      } else if (phaseNow(facts) === "running") this.#add(waiting.of, { ...facts, intent });
     }
   }
 

@@ -13,6 +13,7 @@ import { companionLocks } from "../trust/companion-record.ts";
 import { callingAgent } from "../workspace/caller.ts";
 import { callCompanion, companionOf } from "../workspace/companion.ts";
 import { type Context, withReader } from "../workspace/context.ts";
+import { keptIntent } from "../workspace/kept-bounds.ts";
 
 /** What was stopped gives the lock back at once; its successor may be on its way. */
 const HANDED_MS = 1000;
@@ -21,7 +22,8 @@ const HANDED_MS = 1000;
 export function anyNeeds(context: Context, observed: readonly Observed[]): boolean {
   return observed.some(({ facts: { intent }, row, left }) => {
     const lives = !left && row.outcome === null;
-    return lives && intent !== undefined && isToBeWatched(context, intent, row.queued === 1);
+    const waits = row.queued === 1;
+    return lives && intent !== undefined && isToBeWatched(context, waits ? intent : keptIntent(context, intent), waits);
   });
 }
 

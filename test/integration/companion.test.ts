@@ -84,6 +84,20 @@ it("killed three times, with its keeper, with its group: it comes back, and the 
   await endsByLimit(at, run);
 });
 
+it("an agent that takes the limit out of its intent, and kills who knew it, ends by it all the same", async () => {
+  const at = lab();
+  const run = await at.loops();
+  const first = await at.comes();
+  const file = join(at.runDir(run), "intent.json");
+  const intent = JSON.parse(readFileSync(file, "utf8"));
+  const limits = { ...intent.limits, tokens: 0, cost_usd: 0 };
+  writeFileSync(file, JSON.stringify({ ...intent, limits, limit_policy: "notify" }));
+  kill(first.pid);
+  await until(() => !lives(first));
+  expect((await at.comes()).pid).not.toBe(first.pid);
+  await endsByLimit(at, run);
+});
+
 it("a killed keeper of the companion: it goes on, and gets another one", async () => {
   const at = lab();
   const run = await at.loops();
@@ -111,6 +125,7 @@ it("it outlives the launcher, its terminal, and the agent whose keeper brought i
   const child = JSON.parse(readFileSync(join(at.folder, "child.json"), "utf8")) as RunRecord;
   const first = await at.comes();
   kill(first.pid);
+  await until(() => !lives(first));
   const second = await at.comes(); // Below the keeper of the child, which is below that of the lead.
   const report = await at.stop("--grace", "0", lead.agent);
   expect(report).toMatchObject({ verified: true, left: [], children: [{ run: `${child.agent}.1` }] });

@@ -14,7 +14,7 @@ import { speaker } from "../support/cli/speaker.ts";
 import { CompanionLab } from "../support/companion.ts";
 import { ModelApi } from "../support/model/model-api/server.ts";
 import { patient } from "../support/patience.ts";
-import { Lab, text } from "../support/workspace.ts";
+import { Lab, lives, text, until } from "../support/workspace.ts";
 import { campaign, percentile, type Report, rounds } from "./report.ts";
 
 const CALL_MS = 2000;
@@ -96,7 +96,11 @@ export async function moneyTrial(cli: Cli, kind: Kind, watcher: Watcher, config:
 
 /** Each time that it has come back and watches. */
 async function killed(lab: CompanionLab): Promise<void> {
-  for (let n = 0; n < KILLS; n++) process.kill((await lab.comes(patient(20_000))).pid, "SIGKILL");
+  for (let n = 0; n < KILLS; n++) {
+    const one = await lab.comes(patient(20_000));
+    process.kill(one.pid, "SIGKILL");
+    await until(() => !lives(one));
+  }
 }
 
 interface Started {

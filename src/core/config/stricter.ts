@@ -2,6 +2,7 @@
  * The configuration of a call that an agent makes: a person's, and what the agent asks for only where that is stricter. Its environment and its
  * flags are its own words; they lower what it may use, and never raise it.
  */
+import type { IntentFact } from "../intent.ts";
 import type { Config } from "./config.ts";
 import { CONFIG_KEYS, type ConfigKey } from "./config-fields.ts";
 
@@ -89,4 +90,25 @@ function stricterOf(rule: Rule, persons: string | number, asked: string | number
 /** 0 is no limit at all. */
 export function lowerLimit(one: number, other: number): number {
   return one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
+}
+
+/** From the strictest to the mildest. */
+const POLICIES: readonly IntentFact["limit_policy"][] = ["stop", "interrupt", "notify"];
+
+/** What bounds a run while it lives. */
+export type Bounds = Pick<IntentFact, "limits" | "limit_policy">;
+
+/** The stricter of both in everything. */
+export function stricterBounds(one: Bounds, other: Bounds): Bounds {
+  const lower = (name: keyof Bounds["limits"]): number => lowerLimit(one.limits[name] ?? 0, other.limits[name] ?? 0);
+  return {
+    limits: {
+      output_bytes: lower("output_bytes"),
+      wall_ms: lower("wall_ms"),
+      idle_ms: lower("idle_ms"),
+      tokens: lower("tokens"),
+      cost_usd: lower("cost_usd"),
+    },
+    limit_policy: POLICIES.find((policy) => policy === one.limit_policy || policy === other.limit_policy) ?? "stop",
+  };
 }
