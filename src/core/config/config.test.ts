@@ -36,6 +36,7 @@ describe("config", () => {
       token_limit: 0,
       cost_limit: 0,
       limit_policy: "stop",
+      companion: "auto",
       max_running: 8,
       prune_after: 1_209_600_000,
       prune_over: 5_368_709_120,
