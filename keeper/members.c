@@ -244,7 +244,7 @@ static void doubt_descent(void *context, pid_t pid) {
   Doubts *d = context;
   Proc p;
   if (lineage_of(pid) != lineage_from(d->run->nonce) || !proc_read(pid, &p) || p.state == 'Z' || p.state == 'X' || is_known(d->run, &p)) return;
-  /* There are fewer marks than runs: of a hundred runs two have the same one now and then. */
+  /* Two runs may have the same mark. */
   if (!proc_is_below_alike(&p, d->run->root, d->run->nonce)) doubt(d, &p, "started during the run, its origin is unknown");
 }
 

@@ -220,10 +220,10 @@ int proc_program(pid_t pid) {
 }
 
 /* ---- descent ---- */
-/* A hard limit goes from parent to child and, without the rights of root, only down. Nobody needs the last bytes of the room for
-   POSIX message queues, so what is left of it, modulo a prime, says which run a process comes from. */
-enum { LINEAGES = 65537 };
-#define LINEAGE_TOP (INT64_C(1) << 40) /* in place of "no limit" */
+/* A hard limit goes from parent to child and, without the rights of root, only down. The one of file locks has bounded nothing since
+   Linux 2.4, so what it is, modulo a prime, says which run a process comes from. With 2^32 of them no two runs of a machine are alike by chance. */
+#define LINEAGES UINT64_C(4294967291)
+#define LINEAGE_TOP (UINT64_C(1) << 62) /* in place of "no limit" */
 
 int64_t lineage_from(const char *nonce) {
   char digits[9];
@@ -233,16 +233,17 @@ int64_t lineage_from(const char *nonce) {
 
 void lineage_mark(const char *nonce) {
   struct rlimit l;
-  if (getrlimit(RLIMIT_MSGQUEUE, &l) < 0 || (l.rlim_max != RLIM_INFINITY && l.rlim_max <= LINEAGES)) return;
+  if (getrlimit(RLIMIT_LOCKS, &l) < 0 || (l.rlim_max != RLIM_INFINITY && l.rlim_max <= LINEAGES)) return;
   rlim_t top = (l.rlim_max == RLIM_INFINITY ? (rlim_t)LINEAGE_TOP : l.rlim_max) - 1, mark = (rlim_t)lineage_from(nonce);
   l.rlim_max = top - (top % LINEAGES + LINEAGES - mark) % LINEAGES;
   if (l.rlim_cur > l.rlim_max) l.rlim_cur = l.rlim_max;
-  if (setrlimit(RLIMIT_MSGQUEUE, &l) < 0) {}
+  if (setrlimit(RLIMIT_LOCKS, &l) < 0) {}
 }
 
 int64_t lineage_of(pid_t pid) {
   struct rlimit own, l;
-  if (getrlimit(RLIMIT_MSGQUEUE, &own) < 0 || prlimit(pid, RLIMIT_MSGQUEUE, NULL, &l) < 0 || l.rlim_max == own.rlim_max) return -1;
+  if (getrlimit(RLIMIT_LOCKS, &own) < 0 || prlimit(pid, RLIMIT_LOCKS, NULL, &l) < 0) return -1;
+  if (l.rlim_max == own.rlim_max || l.rlim_max == RLIM_INFINITY) return -1;
   return (int64_t)(l.rlim_max % LINEAGES);
 }
 
