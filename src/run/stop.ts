@@ -11,8 +11,8 @@ import { iso } from "../core/time.ts";
 import type { Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
-import { isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
-import { keepersGone } from "../facts/keepers-gone.ts";
+import { type Facts, isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
+import { keepersGone, pauseUntilNews } from "../facts/keepers-gone.ts";
 import { type Located, locate } from "../facts/locate.ts";
 import { hasEnded } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
@@ -150,13 +150,13 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   let ending: Ending = { seen };
   if (!alreadyStopped) {
     try {
-      ending = await endProcesses(context, found, options);
+      ending = await endProcesses(context, found, seen.facts, options);
     } catch (error) {
       ending = { problem: toMidwatchError(error).message };
     }
   }
   const tookMs = Math.round(performance.now() - begun);
-  await keepersGone(found.paths, readFacts(found.paths));
+  await keepersGone(found.paths, ending.seen?.facts ?? readFacts(found.paths));
   return await report(context, found, options, { alreadyStopped, tookMs, ...ending });
 }
 
@@ -200,7 +200,12 @@ interface Ending {
   seen?: Seen;
 }
 
-async function endProcesses(context: Context, found: Located, options: StopOptions): Promise<Ending> {
+async function endProcesses(
+  context: Context,
+  found: Located,
+  { stop: before }: Facts,
+  options: StopOptions,
+): Promise<Ending> {
   const { paths, listed } = found;
   const ask: StopFact = {
     v: 1,
@@ -208,7 +213,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
     grace_ms: options.graceMs ?? context.config.grace,
     requested_at: iso(),
-    tries: (readFacts(paths).stop?.tries ?? 0) + 1,
+    tries: (before?.tries ?? 0) + 1,
     ...(options.limit === undefined ? {} : { limit: options.limit }),
   };
   makeFolder(context.layout.root, paths.dir);
@@ -234,7 +239,7 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
 async function urge(context: Context, found: Located, ask: StopFact): Promise<Ending> {
   const { paths, listed } = found;
   const urged: Urged = { begunMs: performance.now(), graceMs: ask.grace_ms, adoptedMs: [] };
-  // A hundred stops look at a hundred folders: begin quickly, then calmly.
+  // A hundred stops look at a hundred folders: begin quickly, then calmly. A few see at once what is new.
   for (let pause = 1; ; pause = Math.min(pause * (waiting > FEW ? 1.5 : 1.2), 15)) {
     const now = await look(context, found);
     const { facts } = now;
@@ -265,7 +270,9 @@ async function urge(context: Context, found: Located, ask: StopFact): Promise<En
       replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(keeper, "SIGKILL");
     }
-    await sleep(listed.run.phase === "running" ? pause : 5);
+    const pauseMs = listed.run.phase === "running" ? pause : 5;
+    if (waiting > FEW) await sleep(pauseMs);
+    else await pauseUntilNews(paths, keeper?.pid, pauseMs);
   }
 }
 
