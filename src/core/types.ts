@@ -22,6 +22,8 @@ export type Phase =
 
 /** How a run ended; `lost` is an end that nobody saw. */
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
+/** Phase and outcome in one word that orchestrators know. */
+export type StatusWord = "queued" | "running" | "blocked" | "completed" | "failed" | "terminated" | "error";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
@@ -176,6 +178,7 @@ export interface ListRecord {
   run: number;
   phase: Phase;
   outcome: Outcome | null;
+  status: StatusWord;
   guarantee: Guarantee | null;
   verdict: Verdict | null;
   /** Why the outcome is not `completed`, in one sentence, where it is known. */

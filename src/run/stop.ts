@@ -51,6 +51,8 @@ export interface StopOptions {
   graceMs?: number | undefined;
   reason?: string | undefined;
   purge?: boolean | undefined;
+  /** What becomes of log and reports; missing: as `stop_files` says of a run that midwatch ends by itself. */
+  files?: "keep" | "archive" | undefined;
   /** With purge: what is only in its worktree is saved as a branch, and the worktree goes too. */
   rescue?: boolean | undefined;
   /** Agents that it started, and theirs, first. */
@@ -277,9 +279,11 @@ async function urge(context: Context, found: Located, ask: StopFact): Promise<En
 }
 
 /** Its facts say that it lives in another pid namespace. They are wrong if it can be seen here, and has no keeper, under any number. */
-function isOrphanHere({ layout }: Context, { paths, listed: { agent, run } }: Located): boolean {
+function isOrphanHere({ layout, config }: Context, { paths, listed: { agent, run } }: Located): boolean {
   if (hasKeeper(`${agent.id}.${run.run}`)) return false;
-  return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0]?.members ?? []).length > 0;
+  return (
+    (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }], config.scan_timeout)[0]?.members ?? []).length > 0
+  );
 }
 
 interface Done extends Ending {
@@ -296,12 +300,16 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { done } = facts;
   const { verified, retires, forgets } = endingOf(facts, members, options.purge);
   // Asked again it tells what was done then, not what is found now.
-  const { purge, streams } = options;
-  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge, streams, free });
-  else audit(context, failureEvents(name, facts.stop, problem ?? "something is left"));
+  const { purge, files, streams } = options;
+  const stow = files && files === "archive";
+  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge, stow, streams, free });
   const tree = retires ? worktreeOf(context, name) : undefined;
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
+  const unknown = { pid: row.pid ?? 0, name: "", uid: 0, why: problem ?? "alive" };
+  const left = verified ? [] : leftOf(facts, members, unknown);
+  const why = problem ?? "something is left";
+  if (!verified) audit(context, failureEvents(name, facts.stop, why, left, context.config.left_shown));
   catchUp(context, (registry) => {
     // Its launcher may have come as far as an intent meanwhile, and have told the registry.
     if (forgets && !readFacts(found.paths).intent) registry.deleteRun(agent.id, run.run);
@@ -316,7 +324,7 @@ async function report(context: Context, found: Located, options: StopOptions, st
     exit: { code: row.exit_code, signal: row.exit_signal },
     processes: done?.processes ?? [],
     processes_total: done?.processes_total ?? 0,
-    left: verified ? [] : leftOf(facts, members, { pid: row.pid ?? 0, name: "", uid: 0, why: problem ?? "alive" }),
+    left,
     // The companion is nobody's child, whoever's keeper brought it back.
     children: (done?.children ?? []).filter(
       (child) => !isCompanion(context, child.run.replace(/\.\d+$/, "") as AgentId),

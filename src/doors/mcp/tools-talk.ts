@@ -1,5 +1,6 @@
 /** Tools by which agents and people tell each other things. */
 import { z } from "zod";
+import { isTerminal } from "../../core/phase.ts";
 import type { Message } from "../../core/types.ts";
 import type { JournalEvent } from "../../fleet/workspace.ts";
 import { event } from "../../operations/journal/event.ts";
@@ -58,11 +59,10 @@ export const updateProgress: Tool = tool({
   async run(call, _, { agent_id, task_id, status, message, progress: percent }) {
     await assertTask(call, agent_id, task_id);
     const words = [agent_id ?? call.agent, status, message].filter((word) => word !== undefined);
-    const { own, ...reply } = told(await call.ask<EventAnswer>(progress, { words, percent }), OVER.includes(status));
+    const { own, ...reply } = told(await call.ask<EventAnswer>(progress, { words, percent }), isTerminal(status));
     return { ...reply, own_update: own };
   },
 });
-const OVER = ["completed", "failed", "error", "terminated"];
 
 export const reportFinding: Tool = tool({
   name: "report_agent_finding",
