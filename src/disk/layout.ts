@@ -120,6 +120,8 @@ export interface RunPaths {
   limit: string;
   exit: string;
   stuck: string;
+  /** It is there while the agent has reported that it is done, so that its keeper brings back whoever ends it. */
+  reported: string;
   done: string;
   cleanup: string;
   members: string;
@@ -272,6 +274,7 @@ function runPaths(of: RunPaths["of"], dir: string, archiveOf: (dir: string) => s
     limit: `${at}/limit.json`,
     exit: `${at}/exit.json`,
     stuck: `${at}/stuck.json`,
+    reported: `${at}/reported`,
     done: `${at}/done.json`,
     cleanup: `${at}/cleanup.json`,
     members: `${at}/members`,

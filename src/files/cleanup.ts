@@ -126,9 +126,11 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
   return await underLock(context, name, facts, async (now) => {
     const json = now.intent?.driver !== "command";
     const newest = isNewest(context, name);
-    const files = newest ? unstowFiles(context, name) : [];
+    const moved = newest ? unstowFiles(context, name) : [];
+    const files: FileReport[] = [];
     for (const stderr of [false, true])
       files.push(await unpackLog(context, { ...name, newest, json, stderr }, progress));
+    files.push(...moved.filter(({ path }) => !isLog(path)));
     write(context, name, restoredFact(now.cleanup, files, name.run, iso()), isSealable(now));
     return files;
   });

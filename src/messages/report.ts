@@ -2,12 +2,14 @@
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote, type TaskId } from "../core/ids.ts";
 import { assertFlat } from "../core/json.ts";
+import { isTerminal } from "../core/phase.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
-import { makeFolder } from "../disk/inside.ts";
-import { appendInside } from "../disk/write-inside.ts";
+import { makeFolder, removeFile } from "../disk/inside.ts";
+import { appendInside, createInside } from "../disk/write-inside.ts";
 import { lastReportsOf } from "../facts/last-reports.ts";
 import { locate } from "../facts/locate.ts";
+import { hasEnded } from "../facts/observe.ts";
 import { writeView } from "../facts/view.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { type AuditEvent, audit } from "../workspace/audit.ts";
@@ -59,7 +61,19 @@ export function reportProgress(
     disk: room(context),
   };
   const event = { content: `${report.status}: ${report.message}`, data: { status, percent } };
-  return { ...report, ...write(context, agent, "progress", report, event) };
+  const peers = write(context, agent, "progress", report, event);
+  markReported(context, agent, isTerminal(report.status));
+  return { ...report, ...peers };
+}
+
+/** For its keeper, which reads no reports. Best effort: whoever watches goes by the report itself. */
+function markReported(context: Context, agent: AgentId, isDone: boolean): void {
+  const { root } = context.layout;
+  const { paths, facts } = locate(context, agent);
+  try {
+    if (!isDone) removeFile(root, paths.reported);
+    else if (!hasEnded(facts)) createInside(root, paths.reported, "");
+  } catch {}
 }
 
 export function reportFinding(

@@ -53,8 +53,9 @@ export async function callCompanion(context: Context): Promise<void> {
 
 /** The same, until somebody watches: what an agent starts goes with it, should it end while the companion is on its way. */
 export async function awaitWatcher(context: Context): Promise<void> {
+  // An agent's own word against it counts here: it concerns nobody's end but its own.
+  if (starterWords(context) === undefined || context.env["MIDWATCH_COMPANION"] === "off") return;
   await callCompanion(context);
-  if (starterWords(context) === undefined) return;
   for (const deadline = performance.now() + COMES_MS; performance.now() < deadline; await sleep(LOOK_MS))
     if ((await leadership(context.engine)).state === "held") return;
 }
