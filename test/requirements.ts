@@ -188,12 +188,16 @@ export const requirements: Record<string, Requirement> = {
   "R-004.2": { text: "Ending retries, verifies each time and kills by force at the end." },
   "R-004.3": { text: "What is left is decided by the process table." },
   "R-004.4": { text: "Children that are started during a stop end too." },
-  "R-004.5": { text: "Cleanup runs by itself when an agent completes, fails or is ended." },
+  "R-004.5": {
+    text: "Cleanup runs by itself when an agent completes, fails or is ended, and when it reports completed, terminated, error or failed: its processes end, its files are archived.",
+  },
   "R-004.6": { text: "A stop after the end does not clean up twice." },
   "R-004.7": { text: "Registry writes are transactions, and concurrent stops do not corrupt it." },
   "R-004.8": { text: "Errors have classes, and recoverable ones do not end a cleanup." },
   "R-004.9": { text: "Finding an agent's processes stays cheap among 1,000 others." },
-  "R-004.10": { text: "Grace time and limits of a cleanup can be configured." },
+  "R-004.10": {
+    text: "Grace time, the time of a search for what is left, the name of the archive and how many leftovers a message names are set by CLEANUP_GRACE_PERIOD, CLEANUP_PS_TIMEOUT, CLEANUP_ARCHIVE_DIR and CLEANUP_ZOMBIE_LIMIT.",
+  },
   "R-004.11": { text: "The registry knows the process ids of each run." },
   "R-004.12": { text: "Only the creator or the parent may stop an agent." },
   "R-004.13": { text: "Paths stay in the workspace, and ids cannot traverse." },

@@ -46,7 +46,7 @@ export const updateProgress: Tool = tool({
   name: "update_agent_progress",
   title: "Report progress",
   about:
-    "Reports what an agent does now, for people and its peers; the answer tells what the peers reported lately. Report completed or failed once, at the end.",
+    "Reports what an agent does now, for people and its peers; the answer tells what the peers reported lately. Report completed or failed once, at the very end: an agent that is silent after it is ended.",
   operation: progress,
   more: {
     agent_id: selfId,
