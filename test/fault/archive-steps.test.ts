@@ -100,8 +100,11 @@ it("R-002.3, R-004.1, R-004.6: a kill that is itself killed -9 behind each file 
     await whole();
     const archived = report?.files.filter(({ action }) => action === "archived") ?? [];
     expect([report?.outcome, archived.length]).toEqual(["stopped", 5]);
-    expect(
-      report?.files.filter(({ action }) => action === "failed" || action === "missing").map(({ path }) => path),
-    ).toEqual([expect.stringContaining("/summaries/")]);
+    // What the killed one had deleted is missing for the next: that it was there nobody wrote down.
+    const gone = report?.files
+      .filter(({ action }) => action === "deleted" || action === "missing")
+      .map(({ path }) => path);
+    expect(gone).toContainEqual(expect.stringContaining("/deploy_"));
+    expect(report?.files.filter(({ error }) => error !== null)).toEqual([]);
   }
 });
