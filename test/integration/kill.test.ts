@@ -3,12 +3,15 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { parseTaskId } from "../../src/core/ids.ts";
 import type { CleanupFact, FileReport, Report } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
+import { keeperBinary } from "../../src/process/keeper-binary.ts";
+import { CompanionLab } from "../support/companion.ts";
 import { lab } from "../support/lab.ts";
 import { stdioClient } from "../support/mcp/mcp-client.ts";
+import { patient } from "../support/patience.ts";
 import { type Lab, text, until } from "../support/workspace.ts";
 
 const FIVE = ["prompt_file", "log_file", "progress_file", "findings_file", "deploy_log"];
@@ -291,4 +294,19 @@ describe("AGENT_REGISTRY.json", () => {
     expect(one?.["prompt"]).toMatch(/^ü{185} \[masked\].*\.\.\.$/);
     expect([one?.["depth"], two?.["depth"], two?.["prompt"], two?.["parent"]]).toEqual([1, 2, "p", agent]);
   });
+});
+
+it("R-004.10, R-004.20: a search for what is left that takes longer than CLEANUP_PS_TIMEOUT proves nothing, and says so", async () => {
+  const at = new CompanionLab();
+  onTestFinished(() => at.end(), patient(60_000));
+  const record = await at.sh("exec sleep 300");
+  const slow = join(at.folder, "slow-keeper");
+  const real = keeperBinary().path;
+  writeFileSync(slow, `#!/bin/sh\n[ "$1" != scan ] || sleep 1\nexec "${real}" "$@"\n`, { mode: 0o755 });
+  at.env["MIDWATCH_KEEPER"] = slow;
+  at.env["CLEANUP_PS_TIMEOUT"] = "0.3";
+  const late = await at.midwatch("stop", "--grace", "0", record.agent);
+  expect(late).toMatchObject({ code: 1, stdout: expect.not.stringContaining("proof") });
+  at.env["CLEANUP_PS_TIMEOUT"] = `${patient(30)}`;
+  expect(await at.midwatch("stop", "--grace", "0", record.agent)).toMatchObject({ code: 0 });
 });
