@@ -15,6 +15,7 @@ import { alert } from "./journal/alert.ts";
 import { checkpoint } from "./journal/checkpoint.ts";
 import { event } from "./journal/event.ts";
 import { events } from "./journal/events.ts";
+import { lead } from "./journal/lead.ts";
 import { leader } from "./journal/leader.ts";
 import { snapshot } from "./journal/snapshot.ts";
 import { sync } from "./journal/sync.ts";
@@ -74,6 +75,7 @@ const all: readonly Operation[] = [
   checkpoint,
   sync,
   leader,
+  lead,
   health,
   ...alert,
   up,

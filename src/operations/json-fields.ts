@@ -172,6 +172,12 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     pid: "",
     ttl_ms: "",
   } satisfies Fields<Answer<"journal", "leader">>,
+  lead: {
+    state: "`leads`, `ended` (the command), `lost` (the lease), `not_elected`",
+    actor: "who leads, or wanted to: inside a run its agent",
+    term: "null when it does not lead",
+    exit: "of the command; null when a signal ended it, or it has not ended",
+  } satisfies Fields<Answer<"up", "lead">>,
   health: {
     state: "`ok`, `warning`, `failed`",
     leader: "as `leader`",

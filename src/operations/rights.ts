@@ -43,6 +43,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   checkpoint: "self",
   sync: "person",
   leader: "anybody",
+  lead: "anybody",
   health: "anybody",
   "alert test": "person",
   "alert status": "person",
