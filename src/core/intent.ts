@@ -85,7 +85,7 @@ export interface IntentFact {
   sync: Config["sync"];
   grace_ms: number;
   tier: Tier;
-  /** What it said goes to the journal when it has ended. */
+  /** What it says goes to the journal, each turn as it ends. */
   journal?: "turns";
   /** The folder in which its CLI keeps its sessions, by the run's environment; missing where nothing is read there. */
   sessions?: string;

@@ -133,6 +133,8 @@ export interface RunPaths {
   setup: string;
   /** Messages to the agent, and what became of them. */
   messages: string;
+  /** Which conversation of the journal its turns are. */
+  turns: string;
   /** The FIFO that an interactive run reads from. */
   input: string;
   /** When it is there, the keeper ends the agent's input. */
@@ -248,6 +250,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     stop: `${at}/stop.json`,
     hold: `${at}/hold.json`,
     limit: `${at}/limit.json`,
+    turns: `${at}/turns.json`,
     exit: `${at}/exit.json`,
     stuck: `${at}/stuck.json`,
     done: `${at}/done.json`,
