@@ -34,6 +34,7 @@ import { summary, watch } from "./read/summary.ts";
 import { timeline } from "./read/timeline.ts";
 import { remotely } from "./remote.ts";
 import { attach } from "./run/attach.ts";
+import { claim } from "./run/claim.ts";
 import { ls } from "./run/ls.ts";
 import { finding, progress } from "./run/report.ts";
 import { restart } from "./run/restart.ts";
@@ -67,6 +68,7 @@ const all: readonly Operation[] = [
   attach,
   task,
   tasks,
+  claim,
   progress,
   finding,
   event,

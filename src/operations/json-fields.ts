@@ -108,7 +108,14 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
   send: { ...MESSAGE, waited: "with --wait" },
   messages: MESSAGE,
   task: TASK,
-  tasks: TASK,
+  tasks: { ...TASK, claim: "as `claim`; null when nobody has it" },
+  claim: {
+    task: "",
+    holder: "an agent, or the name that a person gave; null when nobody has it (any more)",
+    term: "higher with each holder",
+    since: "",
+    ttl_ms: "after which it ends by itself; null when it does not",
+  } satisfies Fields<Answer<"runs", "claim">>,
   progress: {
     timestamp: "",
     agent_id: "",

@@ -35,6 +35,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   attach: "anybody",
   task: "person",
   tasks: "anybody",
+  claim: "self",
   progress: "self",
   finding: "self",
   event: "self",
