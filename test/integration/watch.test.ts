@@ -58,7 +58,7 @@ async function verdicts(made: Lab): Promise<JournalEvent[]> {
   return found;
 }
 
-it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
+it("R-001.1, R-001.3, R-001.21, R-001.23, R-001.29: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, [...LOOP, { type: "text", note: SECRET }]) });
   const task = workspace.runs.makeTask("Fix the parser so that npm test passes again");
@@ -212,7 +212,7 @@ it("thresholds of midwatch.config.json decide, and a wrong name is refused at th
   rmSync(file);
 });
 
-it("by default the watch only tells", async () => {
+it("R-001.30: by default the watch only tells", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP) });
   const run = await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
