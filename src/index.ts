@@ -28,7 +28,8 @@ export type { Message, MessageState } from "./core/types.ts";
 export type { CheckpointRecord, JournalEvent, Leadership, Stored } from "./fleet/workspace.ts";
 
 // workspace.verdicts: what agents are doing.
-export type { AgentSummary } from "./fleet/workspace.ts";
+export type { AgentSummary, LogPosition } from "./fleet/workspace.ts";
+export type { Verdict } from "./core/types.ts";
 
 // workspace.up: what `midwatch up` keeps going; remote: other machines, by git; alerts: people; http: a server of the workspace.
 export type { HealthRecord, HouseOptions, HouseRecord, ServerFact, SyncStatus } from "./fleet/workspace.ts";

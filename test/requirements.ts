@@ -188,7 +188,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-001.4": {
     text: "Config defaults: poll 12 s (10-15), summary_dir, state_dir, model, 200 lines/read, backoff 10 s, streaming on",
-    own: "Summaries are at summaries/<agent>/ and positions in the registry: contract, no setting. The model is of docs/second-opinion.md.",
+    own: "Where summaries and places lie is contract, no setting.",
   },
   "R-001.5": { text: "All positions persisted; survive restart", accept: "restart test" },
   "R-001.6": {
@@ -212,7 +212,7 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-001.13": {
     text: "≤200 lines per read",
-    own: "A budget of bytes a round; `watch_lines` is a limit of lines beside it.",
+    own: "The watch itself has a budget of bytes a round; `watch_lines` is the limit of lines for a file that is read by a program.",
   },
   "R-001.14": { text: "read_last_n_lines" },
   "R-001.15": { text: "reset_position" },

@@ -23,6 +23,7 @@ export type Phase =
 /** How a run ended; `lost` is an end that nobody saw. */
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
+/** What the watch thinks of a run: it does its task, has left it a little, has left it, cannot go on, or there is too little to tell by. */
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
 type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";

@@ -36,7 +36,6 @@ const LOG_BYTES = 4 << 20;
 const ROUND_BYTES = 64 << 20;
 /** What ended longer ago without anybody watching is read only when somebody asks for it. */
 const JUST_ENDED_MS = 3_600_000;
-const BACKOFF_MS = 10_000;
 
 interface Kept {
   subject: Subject;
@@ -122,7 +121,7 @@ export class Watch {
         if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
         done.summaries.push(kept.summary);
       } catch (error) {
-        this.#resting.set(key, performance.now() + BACKOFF_MS);
+        this.#resting.set(key, performance.now() + this.#context.config.watch_backoff);
         this.#kept.delete(key);
         this.streams.forget(one);
         done.failed.push({ agent: one.agent, run: one.run, error: String(error) });

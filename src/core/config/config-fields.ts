@@ -163,6 +163,21 @@ export const CONFIG_FIELDS = {
     default: "12s",
     about: "How often the watch looks at each agent; one that prints is looked at within a second",
   },
+  watch_lines: {
+    kind: "count",
+    default: 200,
+    about: "Lines that one read of a file gives (`verdicts.readFile`), at most 1 MiB of them",
+  },
+  watch_backoff: {
+    kind: "duration",
+    default: "10s",
+    about: "How long the watch leaves an agent alone whose log could not be read",
+  },
+  watch_streaming: {
+    kind: ["on", "off"],
+    default: "on",
+    about: "Whether summaries go to those who follow them by WebSocket; `off`: they are asked for",
+  },
   llm_provider: {
     kind: ["off", "anthropic", "openai-compatible"],
     default: "off",

@@ -200,6 +200,7 @@ class JournalSubscription implements Subscription {
 
 /** Each summary that changed; the cursor is the time of the newest that was given, so one may come twice, none is left out. */
 function followSummaries({ workspace, fleet, limits }: Door, from: string | undefined, wake: () => void): Subscription {
+  if (workspace.config.watch_streaming === "off") return { over: true, close: () => undefined, take: () => undefined };
   let since = from === "end" ? new Date().toISOString() : (from ?? "");
   /** The time of each that was given and is not older than the cursor. */
   const told = new Map<string, string>();
