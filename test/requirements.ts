@@ -173,7 +173,7 @@ export const requirements: Record<string, Requirement> = {
     later: "figures of fsync time, torn and corrupt lines and records a second",
   },
   "R-000.52": { text: "The restart marker names the agent", later: "the field in the marker" },
-  "R-000.53": { text: "`midwatch` can be called inside a run, however midwatch was started", later: "now" },
+  "R-000.53": { text: "`midwatch` can be called inside a run, however midwatch was started" },
 
   // Monitoring
   "R-001.1": {
