@@ -168,6 +168,7 @@ void input_end(Run *run);
 
 /* ---- watch.c: the run has somebody who watches it ---- */
 typedef struct {
+  const char *when; /* while there is no such file, the run needs nobody; none: it always does */
   List locks, words; /* held by whoever watches, and by whoever starts one; what starts one. None: the run needs nobody */
   pid_t starter; int64_t since, next, pause; /* our child, from when; the next look, and how long nobody has come */
 } Watch;

@@ -26,7 +26,7 @@ static bool take_order(Run *run, const char *order) {
   const char *value = equal + 1;
   const struct { const char *key; const char **to; } texts[] = {
     {"dir", &run->dir}, {"log", &run->log.out.path}, {"err", &run->log.err.path}, {"idx", &run->log.idx_path}, {"root", &run->root},
-    {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"fifo", &run->input.path}, {"later", &run->input.later}, {"first_line", &run->first_line}, {"events", &run->events}};
+    {"cwd", &run->cwd}, {"stdin", &run->stdin_path}, {"fifo", &run->input.path}, {"later", &run->input.later}, {"first_line", &run->first_line}, {"events", &run->events}, {"watch_when", &run->watch.when}};
   const struct { const char *key; List *to; } lists[] = {{"arg", &run->args}, {"env", &run->env}, {"remove", &run->removes}, {"keep", &run->keeps}, {"watch_lock", &run->watch.locks}, {"watch_arg", &run->watch.words}};
   const struct { const char *key; int64_t *to; } numbers[] = {
     {"grace_ms", &run->grace_ms}, {"output_limit", &run->output_limit}, {"wall_ms", &run->wall_limit}, {"idle_ms", &run->idle_limit}, {"disk_floor", &run->disk_floor}};

@@ -44,6 +44,7 @@ static void start(Run *run, int64_t now) {
 void watch_look(Run *run, int64_t now) {
   Watch *w = &run->watch;
   if (!w->locks.n || !w->words.n || run->draining || run->main_ended) return;
+  if (w->when && access(w->when, F_OK) != 0) return;
   if (w->starter && now - w->since > STARTER_MS) watch_end(run);
   if (!w->next) w->next = now + FIRST_MS; /* whoever started the run has called the companion, unless somebody watched then */
   if (w->starter || now < w->next) return;

@@ -451,6 +451,10 @@ case_watch() { # somebody is started while nobody watches: no member of the run,
   yes "who fails is tried less and less often ($(tally watched))" [ "$(tally watched)" -ge 2 -a "$(tally watched)" -le 4 ]
   murder; launch adopt; holds "$T/watched.starting"; was=$(tally watched); sleep 4; is "an adopter waits for whoever starts one" "$(tally watched)" "$was"
   kill -KILL "$H"; wait "$H" 2>/dev/null; more() { [ "$(tally watched)" -gt "$was" ]; }; yes "and does it itself then" within 80 more; ask 0; finish "watched"
+
+  place later; starts later "sleep 60"; orders "watch_when=$D/reported"; agent "while :; do sleep 0.05; done"; launch run; sleep 5.5
+  is "nobody is needed: nobody is started" "$(tally later)" 0
+  : >"$D/reported"; yes "and somebody once he is" within 120 is_file "$T/later.env"; ask 0; finish "later"
 }
 case_size() { # the release program only: others carry their tools with them
   place size; orders "arg=sh" "arg=-c" "arg=while :; do echo hello; sleep 0.01; done" "arg=$(head -c 100000 /dev/zero | tr '\0' x)"; launch run; sleep 0.5

@@ -28,7 +28,14 @@ function hasBudget(context: Context): boolean {
 /** What the keeper of a run is told so that the companion comes back however it ended: where it looks, and what it starts. */
 export function watchOrders(context: Context, intent: IntentFact): Order[] {
   const words = starterWords(context);
-  if (words === undefined || !isToBeWatched(context, intent, false)) return [];
+  if (words === undefined) return [];
   const { watch, starting } = companionLocks(context.trust.state, context.layout.root);
-  return [["watch_lock", watch], ["watch_lock", starting], ...words.map((word) => ["watch_arg", word] as const)];
+  const { reported } = context.layout.run(intent.task, intent.agent, intent.run);
+  const always = isToBeWatched(context, intent, false);
+  return [
+    ...(always ? [] : [["watch_when", reported] as const]),
+    ["watch_lock", watch],
+    ["watch_lock", starting],
+    ...words.map((word) => ["watch_arg", word] as const),
+  ];
 }

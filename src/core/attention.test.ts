@@ -10,6 +10,7 @@ const run = (more: Partial<Known> = {}): Known => ({
   driver: "claude",
   phase: "running",
   outcome: null,
+  status: "running",
   reason: null,
   alive: null,
   hold: null,

@@ -152,3 +152,16 @@ export function quote(value: unknown): string {
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
+
+/** What `archive_dir` may be: a name in a task's folder that is none of those that midwatch uses for something else. */
+export const ARCHIVE_DIR = "archive";
+const TASK_FOLDERS = ["logs", "runs", "progress", "findings", "summaries"];
+
+export function isArchiveName(name: unknown): name is string {
+  return (
+    typeof name === "string" &&
+    /^[a-z0-9][a-z0-9_-]{0,63}$/.test(name) &&
+    !TASK_FOLDERS.includes(name) &&
+    !name.startsWith("agent_prompt_")
+  );
+}

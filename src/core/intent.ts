@@ -30,6 +30,8 @@ export interface TaskFact {
   max_agents?: number;
   /** What is done beside telling when an agent is blocked or off track for sure. */
   on_verdict?: VerdictPolicy;
+  /** The name of its archive folder, where it is not `archive`. */
+  archive_dir?: string;
   [more: string]: unknown;
 }
 

@@ -22,6 +22,8 @@ export type Phase =
 
 /** How a run ended; `lost` is an end that nobody saw. */
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
+/** Phase and outcome in one word that orchestrators know. */
+export type StatusWord = "queued" | "running" | "blocked" | "completed" | "failed" | "terminated" | "error";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
 /** What the watch thinks of a run: it does its task, has left it a little, has left it, cannot go on, or there is too little to tell by. */
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
@@ -177,6 +179,7 @@ export interface ListRecord {
   run: number;
   phase: Phase;
   outcome: Outcome | null;
+  status: StatusWord;
   guarantee: Guarantee | null;
   verdict: Verdict | null;
   /** Why the outcome is not `completed`, in one sentence, where it is known. */

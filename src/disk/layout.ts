@@ -4,7 +4,8 @@
  */
 import { join } from "node:path";
 import type { AgentId, OriginId, TaskId } from "../core/ids.ts";
-import { isAgentId, parseRegisterKey } from "../core/ids.ts";
+import { ARCHIVE_DIR, isAgentId, isArchiveName, parseRegisterKey } from "../core/ids.ts";
+import { readJson } from "./replace.ts";
 
 /** In a run's folder. */
 export const SECRETS = "secrets.json";
@@ -119,6 +120,8 @@ export interface RunPaths {
   limit: string;
   exit: string;
   stuck: string;
+  /** It is there while the agent has reported that it is done, so that its keeper brings back whoever ends it. */
+  reported: string;
   done: string;
   cleanup: string;
   members: string;
@@ -141,10 +144,20 @@ export interface RunPaths {
   archivedLog: string;
   archivedStderr: string;
   archivedIndex: string;
+  /** Where its agent's reports are once they were archived. */
+  archivedProgress: string;
+  archivedFindings: string;
 }
 
 export function layout(root: string): Layout {
   const taskDir = (task: TaskId): string => `${root}/${task}`;
+  const archives = new Map<string, string>();
+  // Read once: a task keeps the name that it was made with, whoever looks and whatever is configured by then.
+  const archiveOf = (dir: string): string => {
+    const known = archives.get(dir) ?? archiveIn(dir);
+    if (known !== undefined) archives.set(dir, known);
+    return known ?? `${dir}/${ARCHIVE_DIR}`;
+  };
   return {
     root,
     workspaceFact: join(root, "workspace.json"),
@@ -175,9 +188,9 @@ export function layout(root: string): Layout {
       prune: `${root}/locks/prune`,
     },
     activeMark: (agent, run) => `${root}/active/${agent}.${run}`,
-    task: (task) => taskPaths(taskDir(task)),
+    task: (task) => taskPaths(taskDir(task), archiveOf),
     agent: (task, agent) => agentPaths(taskDir(task), agent),
-    run: (task, agent, run) => ({ of: { task, agent, run }, ...runPaths(taskDir(task), agent, run) }),
+    run: (task, agent, run) => runPaths({ task, agent, run }, taskDir(task), archiveOf),
   };
 }
 
@@ -203,14 +216,16 @@ function syncPaths(dir: string): SyncPaths {
 }
 
 /** Made by hand, not by `join`: a list of thousands of agents asks for these again and again. */
-function taskPaths(dir: string): TaskPaths {
+function taskPaths(dir: string, archiveOf: (dir: string) => string): TaskPaths {
   return {
     dir,
+    get archive() {
+      return archiveOf(dir);
+    },
     fact: `${dir}/task.json`,
     view: `${dir}/AGENT_REGISTRY.json`,
     logs: `${dir}/logs`,
     runs: `${dir}/runs`,
-    archive: `${dir}/archive`,
     progressDir: `${dir}/progress`,
     findingsDir: `${dir}/findings`,
   };
@@ -236,10 +251,19 @@ function agentPaths(dir: string, agent: AgentId): AgentPaths {
   };
 }
 
-function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"> {
+/** Undefined while nothing says which: the task may be about to be made. */
+function archiveIn(dir: string): string | undefined {
+  const fact = readJson<{ archive_dir?: unknown }>(`${dir}/task.json`).value;
+  if (fact === undefined) return undefined;
+  return `${dir}/${isArchiveName(fact.archive_dir) ? fact.archive_dir : ARCHIVE_DIR}`;
+}
+
+function runPaths(of: RunPaths["of"], dir: string, archiveOf: (dir: string) => string): RunPaths {
+  const { agent, run } = of;
   const at = `${dir}/runs/${agent}/${run}`;
-  const archive = `${dir}/archive`;
+  const archived = (name: string): string => `${archiveOf(dir)}/${agent}_${name}`;
   return {
+    of,
     dir: at,
     sealed: `${at}.json`,
     claim: `${at}/claim`,
@@ -250,6 +274,7 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     limit: `${at}/limit.json`,
     exit: `${at}/exit.json`,
     stuck: `${at}/stuck.json`,
+    reported: `${at}/reported`,
     done: `${at}/done.json`,
     cleanup: `${at}/cleanup.json`,
     members: `${at}/members`,
@@ -261,8 +286,20 @@ function runPaths(dir: string, agent: AgentId, run: number): Omit<RunPaths, "of"
     messages: `${at}/messages.jsonl`,
     input: `${at}/input`,
     inputClosed: `${at}/input.closed`,
-    archivedLog: `${archive}/${agent}_stream.${run}.jsonl`,
-    archivedStderr: `${archive}/${agent}_stderr.${run}.log`,
-    archivedIndex: `${archive}/${agent}_stream.${run}.idx`,
+    get archivedLog() {
+      return archived(`stream.${run}.jsonl`);
+    },
+    get archivedStderr() {
+      return archived(`stderr.${run}.log`);
+    },
+    get archivedIndex() {
+      return archived(`stream.${run}.idx`);
+    },
+    get archivedProgress() {
+      return archived(`progress.${run}.jsonl`);
+    },
+    get archivedFindings() {
+      return archived(`findings.${run}.jsonl`);
+    },
   };
 }

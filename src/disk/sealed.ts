@@ -21,7 +21,7 @@ const TEXT_BYTES = 64 << 10;
 const SEALED_BYTES = 16 << 20;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** A keeper's and a launcher's notes to themselves: nothing after the end of the run asks for them. */
-const USED_UP = /^(members|ran|ballast|input|adopt\.lock|hold\.json|stuck\.json|\..+\.tmp)$/;
+const USED_UP = /^(members|ran|ballast|input|adopt\.lock|hold\.json|stuck\.json|reported|\..+\.tmp)$/;
 /** Appended to by many without a lock, also after the end: it stays a file of its own, so that no message is lost. */
 const APPENDED = "messages.jsonl";
 

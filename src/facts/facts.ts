@@ -3,7 +3,9 @@
  * process table contradicts: facts are claims of somebody with the agent's rights.
  */
 import type { IntentFact } from "../core/intent.ts";
+import { type Masker, masker } from "../core/mask/mask.ts";
 import type { LimitFact } from "../core/needs-watch.ts";
+import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type {
   ClaimFact,
   CleanupFact,
@@ -15,6 +17,7 @@ import type {
   StuckFact,
 } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
+import { readFact } from "../disk/sealed.ts";
 import { type Host, host, isKeeper, readProcess } from "../process/identity.ts";
 import { type FactName, factBytes, factFault } from "./fact-shapes.ts";
 import { type FactSource, factSource } from "./fact-source.ts";
@@ -140,4 +143,10 @@ export function livingKeeper({ intent, claim, start }: Facts): ClaimFact | undef
 
 export function livingAdopter({ adopter }: Facts): ClaimFact | undefined {
   return adopter && isKeeper(adopter, adopter.nonce) ? adopter : undefined;
+}
+
+/** What hides the secrets of a run in text, by the fingerprints that its folder holds. */
+export function runMasker(paths: RunPaths): Masker {
+  const prints = readFact<SecretPrints>(paths, paths.secrets, SECRET_PRINTS);
+  return masker(prints ? secretFinder(prints) : undefined);
 }

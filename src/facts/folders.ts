@@ -21,7 +21,7 @@ import type {
   TaskRow,
 } from "../registry/registry.ts";
 import { readFacts } from "./facts.ts";
-import { lastReports } from "./last-reports.ts";
+import { lastReportsOf } from "./last-reports.ts";
 import { agentRow, runRow } from "./record.ts";
 import { numbersIn } from "./run-numbers.ts";
 import { LAUNCH_MS } from "./state.ts";
@@ -80,7 +80,7 @@ export function readFolders(layout: Layout, only?: TaskId): Contents {
       if (said !== undefined) summaries.push(said);
       for (const run of runs) if (run.agent === agent && run.run === said?.run) run.verdict = verdictOf(said);
       for (const kind of ["progress", "findings"] as const)
-        for (const data of lastReports<Record<string, unknown>>(layout.agent(task, agent)[kind], 1))
+        for (const data of lastReportsOf(layout, { agent: { id: agent, task }, run: newest }, kind, 1))
           reports.push({ agent, kind, data });
     }
   }

@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimFact, ProcessIdentity } from "../core/types.ts";
 import type { RunPaths } from "../disk/layout.ts";
 import { readFact } from "../disk/sealed.ts";
-import { readProcess } from "../process/identity.ts";
+import { isInUse, readProcess } from "../process/identity.ts";
 import type { Facts } from "./facts.ts";
 
 /** Its last sync may wait for a busy disk; what is cleaned up meanwhile would find its files in use. */
@@ -23,4 +24,13 @@ export async function keepersGone(paths: RunPaths, { done, claim }: Facts): Prom
     await sleep(1);
   }
   return true;
+}
+
+/** A pause that ends early when the keeper has written its last fact, or is gone: asking that costs far less than reading all facts again. */
+export async function pauseUntilNews(paths: RunPaths, keeper: number | undefined, pauseMs: number): Promise<void> {
+  const state = (): string => `${existsSync(paths.done)} ${keeper !== undefined && isInUse(keeper)}`;
+  const before = state();
+  const until = performance.now() + pauseMs;
+  do await sleep(1);
+  while (performance.now() < until && state() === before);
 }

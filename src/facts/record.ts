@@ -5,6 +5,7 @@ import { attentionOf, type Watched } from "../core/attention.ts";
 import type { Unsettled, Wake } from "../core/attention-record.ts";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { IntentFact } from "../core/intent.ts";
+import { type Said, saidIn, statusWord } from "../core/phase.ts";
 import type { AgentSummary } from "../core/summary.ts";
 import { iso } from "../core/time.ts";
 import type { DeferredCall, ListRecord, Member, RunSummary, SpentPart } from "../core/types.ts";
@@ -76,7 +77,7 @@ export function runRow(
     session: result?.session ?? intent?.session ?? null,
     queued: phase === "intended" && intent?.queued ? 1 : 0,
     turn_mono_ms: null,
-    archive_from: phase === "drained" ? archiveFrom(facts) : null,
+    archive_from: phase === "drained" || phase === "archived" ? archiveFrom(facts) : null,
     model: result?.model ?? intent?.model ?? null,
     unsettled: unsettledOf(facts),
     passed: passedLimit(facts),
@@ -112,13 +113,15 @@ function archiveFrom({ cleanup, exit, done }: Facts): string | null {
   return exit?.ended_at ?? done.ended_at;
 }
 
-/** `summary` is the watch's, of a run that lives, `usdPerHour` the ledger's. */
+/** `summary` is the watch's, of a run that lives, `usdPerHour` the ledger's, `said` the agent's newest report. */
 export function listRecord(
   { agent, run }: Listed,
   summary: AgentSummary | null = null,
   usdPerHour: number | null = null,
+  said?: Said,
 ): ListRecord {
-  const record = { ...bareRecord({ agent, run }), ...usedOf(run, summary), usd_per_hour: usdPerHour };
+  const status = statusWord(run, saidIn(run, said));
+  const record = { ...bareRecord({ agent, run }), status, ...usedOf(run, summary), usd_per_hour: usdPerHour };
   const { session, unsettled } = run;
   const known = { ...record, session, unsettled, watched: summary && watchedOf(summary) };
   return { ...record, attention: attentionOf(known, Date.now()) };
@@ -142,7 +145,7 @@ function costOf(parts: readonly SpentPart[]): RunRow["spent"] {
   return { usd, estimated };
 }
 
-function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention" | keyof Used | "usd_per_hour"> {
+function bareRecord({ agent, run }: Listed): Omit<ListRecord, "attention" | "status" | keyof Used | "usd_per_hour"> {
   return {
     agent: agent.id,
     task: agent.task,

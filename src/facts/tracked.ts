@@ -32,19 +32,24 @@ const ENTRIES_MAX = 20_000;
  * As they are now. `bytes` is null for what is not there (and for a folder too large to count); `sha256` is known once the run
  * was cleaned up, and only while the file is what it was then.
  */
-export function trackedFiles(layout: Layout, { task, agent, run }: RunName): TrackedFile[] {
+export function trackedFiles(
+  layout: Layout,
+  { task, agent, run }: RunName,
+  intent: IntentFact | undefined = readIntent(layout, { task, agent, run }),
+): TrackedFile[] {
   const paths = layout.agent(task, agent);
   const of = layout.run(task, agent, run);
   const logs = logPath(layout, { task, agent, run, newest: true });
-  const hasWorktree = typeof readFact<IntentFact>(of, of.intent)?.worktree === "string";
+  const reports = (plain: string, archived: string): string => (!lstat(plain) && lstat(archived) ? archived : plain);
+  const hasWorktree = typeof intent?.worktree === "string";
   const kinds: [FileKind, string][] = [
     ["prompt", paths.prompt],
     ["log", logs.log],
     ["stderr", logPath(layout, { task, agent, run, newest: true, stderr: true }).log],
     ["index", logs.index],
     ["deploy", paths.deploy],
-    ["progress", paths.progress],
-    ["findings", paths.findings],
+    ["progress", reports(paths.progress, of.archivedProgress)],
+    ["findings", reports(paths.findings, of.archivedFindings)],
     ["run", lstat(of.sealed) ? of.sealed : of.dir],
     ["summaries", paths.summaries],
     ...(hasWorktree ? [["worktree", layout.worktree(agent)] as [FileKind, string]] : []),
@@ -63,6 +68,11 @@ export function trackedFiles(layout: Layout, { task, agent, run }: RunName): Tra
       sha256: file?.isFile() && same ? (then?.sha256 ?? null) : null,
     };
   });
+}
+
+function readIntent(layout: Layout, { task, agent, run }: RunName): IntentFact | undefined {
+  const of = layout.run(task, agent, run);
+  return readFact<IntentFact>(of, of.intent);
 }
 
 /** The hash of a small file; null for a large one and for anything that is no plain file. */

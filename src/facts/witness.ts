@@ -15,15 +15,17 @@ export interface Seen extends Look {
   facts: Facts;
 }
 
+type Place = Pick<Context, "layout" | "config">;
+
 let batch: { root: string; asked: Asked[]; found: Promise<Look[]> } | undefined;
 
 /** The living members of a run, as they are after the call. */
-async function lookAt(root: string, one: Asked): Promise<Look> {
+async function lookAt({ layout: { root }, config }: Place, one: Asked): Promise<Look> {
   if (batch === undefined || batch.root !== root) {
     const asked: Asked[] = [];
     const found = turn().then(() => {
       if (batch?.asked === asked) batch = undefined;
-      return scanMembers(root, asked);
+      return scanMembers(root, asked, config.scan_timeout);
     });
     batch = { root, asked, found };
   }
@@ -37,7 +39,7 @@ async function lookAt(root: string, one: Asked): Promise<Look> {
  * knows: the ones in the facts may be another's. `files`: see Asked.
  */
 export async function witnessed(
-  { layout }: Pick<Context, "layout">,
+  place: Place,
   name: RunName,
   facts: Facts,
   nonce: string | undefined,
@@ -45,11 +47,9 @@ export async function witnessed(
 ): Promise<Seen> {
   if (!hasEnded(facts)) return { facts, members: [], free: [] };
   const nonces = new Set([nonce, facts.intent?.nonce, facts.claim?.nonce].filter((one) => one));
-  const { dir } = layout.run(name.task, name.agent, name.run);
+  const { dir } = place.layout.run(name.task, name.agent, name.run);
   const look = async (): Promise<Look> => {
-    const looks = await Promise.all(
-      [...nonces].map((one) => lookAt(layout.root, { nonce: one as string, dir, files })),
-    );
+    const looks = await Promise.all([...nonces].map((one) => lookAt(place, { nonce: one as string, dir, files })));
     const failed = looks.some(({ members }) => members === null);
     return { members: failed ? null : looks.flatMap(({ members }) => members ?? []), free: looks[0]?.free ?? [] };
   };

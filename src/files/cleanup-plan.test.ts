@@ -200,7 +200,7 @@ describe("packing", () => {
     ["R-000.20: to be packed", "/x", 5, false, undefined],
     ["R-004.6: packed before", "/x.zst", 5, true, fileReport("/x.zst", "archived", 5)],
     ["R-002.6: missing", "/x", null, true, fileReport("/x", "missing", null)],
-    ["nothing in it", "/x", 0, true, fileReport("/x", "kept", 0)],
+    ["nothing in it", "/logs/x", 0, true, fileReport("/logs/x", "kept", 0)],
     ["R-000.27: held", "/x", 5, true, fileReport("/x", "failed", 5, "a process has it open for writing")],
   ])("%s", (_, from, bytes, held, expected) => expect(unpacked(from, "/x.zst", bytes, () => held)).toEqual(expected));
 

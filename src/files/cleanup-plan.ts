@@ -1,5 +1,7 @@
 /** What becomes of the files of an ended run, and the account of it. Pure: facts and files in, steps and cleanup.json out. */
 import { basename } from "node:path";
+import type { Config } from "../core/config/config.ts";
+import { isTerminal } from "../core/phase.ts";
 import type { CleanupFact, CleanupFailure, FileKind, FileReport, RunResult, TrackedFile } from "../core/types.ts";
 import type { Facts } from "../facts/facts.ts";
 import { hasEnded } from "../facts/observe.ts";
@@ -8,11 +10,13 @@ import type { Lease } from "../process/keeper.ts";
 
 /** Facts, kept with the run and needed by it: shown as tracked, but no matter of a cleanup. */
 const NOT_OURS: readonly FileKind[] = ["run", "worktree"];
-const HELD = "a process has it open for writing";
+export const HELD = "a process has it open for writing";
 
 export interface Asked {
   /** Delete log and other files. */
   purge?: boolean | undefined;
+  /** Log and reports go to the archive as they are, and what only the start has needed goes. Missing: as `stop_files` says. */
+  stow?: boolean | undefined;
   /** Compress the logs now; otherwise only when `archive_after` is 0. */
   archive?: boolean;
   /** Try again what failed. */
@@ -26,6 +30,7 @@ interface CleanupPlan {
   /** What should have been deleted is still to be deleted, also when somebody comes for another reason. */
   again: ReadonlySet<string>;
   packs: boolean;
+  stows: boolean;
   /** All facts become one file, and empty files go. */
   seals: boolean;
   /** A keeper must have let go of the files. */
@@ -34,18 +39,32 @@ interface CleanupPlan {
 
 /** All was done before, and nothing more is asked for. */
 export function isCleanedUp(facts: Facts, asked: Asked): facts is Facts & { cleanup: CleanupFact } {
-  return facts.cleanup !== undefined && !asked.purge && !asked.archive && !asked.retry && !asked.seal;
+  return facts.cleanup !== undefined && !WAYS.some((way) => asked[way]);
+}
+
+const WAYS = ["purge", "stow", "archive", "retry", "seal"] as const;
+
+/** Whether the first cleanup of a run stows its files though nobody said so. `said` is the agent's last word in this run. */
+export function stowsUnasked(
+  setting: Config["stop_files"],
+  { stop }: Pick<Facts, "stop">,
+  said: string | null,
+): boolean {
+  if (setting === "keep") return false;
+  return isTerminal(said) || (setting === "archive" && stop !== undefined);
 }
 
 export function cleanupPlan(facts: Facts, asked: Asked, archiveAfterMs: number): CleanupPlan {
   const { done, cleanup } = facts;
-  const { purge = false, archive = false, retry = false } = asked;
+  const { purge = false, stow = false, archive = false, retry = false } = asked;
   const tried = cleanup?.failures ?? [];
   const again = new Set(tried.filter(({ step }) => step === "delete").map(({ path }) => path));
   const due = !purge && done?.verified === true && (archive || (archiveAfterMs === 0 && !cleanup));
   const packs = due || (retry && tried.some(({ step }) => step === "archive"));
+  const reports = tried.some(({ path, step }) => step === "archive" && !isLog(path));
+  const stows = !purge && done?.verified === true && (stow || (retry && reports));
   const seals = isSealable(facts);
-  return { purge, again, packs, seals, touches: purge || packs || seals || again.size > 0 };
+  return { purge, again, packs, stows, seals, touches: purge || packs || stows || seals || again.size > 0 };
 }
 
 /** Of one that a launcher gave up the claim must stay in its place: a keeper that is only slow looks for it there. */
@@ -58,8 +77,13 @@ export function isArchivable(facts: Facts): boolean {
   return hasEnded(facts) && facts.done?.verified === true;
 }
 
-function isDoomed({ purge, again }: CleanupPlan, path: string): boolean {
-  return purge || again.has(path);
+function isDoomed({ purge, stows, again }: CleanupPlan, path: string): boolean {
+  return purge || again.has(path) || (stows && isSpent(path));
+}
+
+/** Needed by a start alone: the prompt that was handed over, and how it was started, which the facts of the run hold too. */
+function isSpent(path: string): boolean {
+  return /\/(agent_prompt_[^/]+\.txt|deploy_[^/]+\.json)$/.test(path);
 }
 
 export function fileReport(
@@ -127,7 +151,8 @@ export function unpacked(
 ): FileReport | undefined {
   if (from === to) return fileReport(to, "archived", bytes);
   if (bytes === null) return fileReport(from, "missing", null);
-  if (bytes === 0) return fileReport(from, "kept", 0);
+  // Stowed, and with nothing in it that could be packed.
+  if (bytes === 0) return fileReport(from, to === `${from}.zst` ? "archived" : "kept", 0);
   return isHeld() ? fileReport(from, "failed", bytes, HELD) : undefined;
 }
 
@@ -199,7 +224,7 @@ function failures(
   return files.flatMap(({ path, action, error }) => {
     if (action !== "failed") return [];
     const before = tried.find((one) => one.path === path);
-    const step = isDoomed(plan, path) || path.includes("agent_prompt_") ? "delete" : "archive";
+    const step = isDoomed(plan, path) || isSpent(path) ? "delete" : "archive";
     const same = before?.step === step ? before : undefined;
     return [{ path, step, error: error ?? "", tries: (same?.tries ?? 0) + 1, since: same?.since ?? at, at }];
   });

@@ -5,6 +5,7 @@
  */
 import { basename } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
+import { type Said, saidIn } from "../core/phase.ts";
 import type { Progress } from "../core/progress.ts";
 import { iso } from "../core/time.ts";
 import type { CleanupFact, FileReport, RunResult } from "../core/types.ts";
@@ -15,6 +16,7 @@ import { sealRun } from "../disk/sealed.ts";
 import { replaceInside } from "../disk/write-inside.ts";
 import { type Facts, readFacts } from "../facts/facts.ts";
 import { keepersGone } from "../facts/keepers-gone.ts";
+import { lastReports } from "../facts/last-reports.ts";
 import { hasFact, numbersIn } from "../facts/run-numbers.ts";
 import { smallHash, trackedFiles } from "../facts/tracked.ts";
 import { leases } from "../process/keeper.ts";
@@ -33,10 +35,12 @@ import {
   isLog,
   isSealable,
   restoredFact,
+  stowsUnasked,
   withGone,
   withPacked,
 } from "./cleanup-plan.ts";
 import { packLog, unpackLog } from "./pack.ts";
+import { stowFiles, unstowFiles } from "./stow.ts";
 
 export interface CleanupOptions extends Asked {
   progress?: Progress | undefined;
@@ -64,12 +68,17 @@ export async function cleanUp(
     const newest = isNewest(context, name);
     // First, while the stream is there.
     const result = known?.result ?? (now.done ? await told(readResult(context, name, now, options.streams)) : null);
-    const asked = cleanupPlan(now, options, context.config.archive_after);
+    const asked = cleanupPlan(
+      now,
+      { ...options, stow: stows(context, name, now, options) },
+      context.config.archive_after,
+    );
     const plan = { ...asked, seals: asked.touches && (await keepersGone(pathsOf(context, name), now)) && asked.seals };
     const steps = newest ? fileSteps(trackedFiles(context.layout, name), now, plan, leasesBut(options.free)) : [];
     const done = steps.map((step) => carryOut(context.layout.root, step));
     let files = newest ? withGone(done, now) : (known?.files ?? []);
     if (plan.packs) files = await archiveSteps(context, { ...name, newest }, now, files, options);
+    if (plan.stows && newest) files = stowFiles(context, name, files, leasesBut(options.free));
     const fact = cleanupFact(plan, known, result, files, iso());
     if (result !== null) recordEnd(context, name, now, result);
     // What cannot be written is not told either: whoever comes next does both.
@@ -77,6 +86,12 @@ export async function cleanUp(
     return fact;
   };
   return await underLock(context, name, facts, cleaned, options.waitMs);
+}
+
+function stows(context: Context, { task, agent }: RunName, now: Facts, { stow }: CleanupOptions): boolean {
+  if (stow !== undefined || now.cleanup !== undefined) return stow === true;
+  const [said] = lastReports<Said>(context.layout.agent(task, agent).progress, 1);
+  return stowsUnasked(context.config.stop_files, now, now.intent ? saidIn(now.intent, said) : null);
 }
 
 function recordEnd(
@@ -111,9 +126,11 @@ export async function restoreLogs(context: Context, name: RunName, progress?: Pr
   return await underLock(context, name, facts, async (now) => {
     const json = now.intent?.driver !== "command";
     const newest = isNewest(context, name);
+    const moved = newest ? unstowFiles(context, name) : [];
     const files: FileReport[] = [];
     for (const stderr of [false, true])
       files.push(await unpackLog(context, { ...name, newest, json, stderr }, progress));
+    files.push(...moved.filter(({ path }) => !isLog(path)));
     write(context, name, restoredFact(now.cleanup, files, name.run, iso()), isSealable(now));
     return files;
   });

@@ -157,7 +157,7 @@ export async function mustStay(
 function archivedIn({ layout }: Context, task: TaskId): Map<string, string[]> {
   const { archive } = layout.task(task);
   const packed = names(layout.root, archive).flatMap((name) => {
-    const [, agent] = /^\.?([^.]+)_(?:stream|stderr)\.[0-9]+\./.exec(name) ?? [];
+    const [, agent] = /^\.?([^.]+)_(?:stream|stderr|progress|findings)\.[0-9]+\./.exec(name) ?? [];
     return agent === undefined ? [] : { agent, path: join(archive, name) };
   });
   return new Map(

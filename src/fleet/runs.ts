@@ -65,7 +65,9 @@ export class Runs extends HoldsContext {
   stop(ids: readonly (string | undefined)[], options: StopOptions = {}): Promise<Report[]> {
     const agents = [...new Set(ids.map((id) => resolveId(this.acting, id)))];
     assertAbove(this.context, agents, "stop");
-    return stop(this.context, agents, options);
+    const { stop_files: usual } = this.context.config;
+    const files = options.files ?? (usual === "auto" ? "keep" : usual);
+    return stop(this.context, agents, { ...options, files });
   }
 
   /** Whether one of these is the companion, which comes back while a run needs it. */

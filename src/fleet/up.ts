@@ -26,8 +26,8 @@ export class Up extends HoldsContext {
   }
 
   /** One round of `midwatch up`. */
-  loop(options: { lingerMs?: number } = {}): Loop {
-    return new Loop(this.acting, options);
+  loop(): Loop {
+    return new Loop(this.acting);
   }
 
   /** Figures in the text format of Prometheus; a second look reads only what is new in the journal. */

@@ -2,12 +2,14 @@
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, quote, type TaskId } from "../core/ids.ts";
 import { assertFlat } from "../core/json.ts";
+import { isTerminal } from "../core/phase.ts";
 import { iso } from "../core/time.ts";
 import { freeSpace } from "../disk/free-space.ts";
-import { makeFolder } from "../disk/inside.ts";
-import { appendInside } from "../disk/write-inside.ts";
-import { lastReports } from "../facts/last-reports.ts";
+import { makeFolder, removeFile } from "../disk/inside.ts";
+import { appendInside, createInside } from "../disk/write-inside.ts";
+import { lastReportsOf } from "../facts/last-reports.ts";
 import { locate } from "../facts/locate.ts";
+import { hasEnded } from "../facts/observe.ts";
 import { writeView } from "../facts/view.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { type AuditEvent, audit } from "../workspace/audit.ts";
@@ -15,8 +17,6 @@ import { assertSelf } from "../workspace/caller.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
 
 export const SEVERITIES = ["low", "medium", "high", "critical"] as const;
-/** After one of these an agent is expected to end. */
-export const TERMINAL: readonly string[] = ["completed", "failed", "error", "terminated"];
 const WORD = /^[a-z][a-z0-9_-]{0,31}$/;
 const PEERS = 3;
 const TEXT_MAX = 100_000;
@@ -61,7 +61,19 @@ export function reportProgress(
     disk: room(context),
   };
   const event = { content: `${report.status}: ${report.message}`, data: { status, percent } };
-  return { ...report, ...write(context, agent, "progress", report, event) };
+  const peers = write(context, agent, "progress", report, event);
+  markReported(context, agent, isTerminal(report.status));
+  return { ...report, ...peers };
+}
+
+/** For its keeper, which reads no reports. Best effort: whoever watches goes by the report itself. */
+function markReported(context: Context, agent: AgentId, isDone: boolean): void {
+  const { root } = context.layout;
+  const { paths, facts } = locate(context, agent);
+  try {
+    if (!isDone) removeFile(root, paths.reported);
+    else if (!hasEnded(facts)) createInside(root, paths.reported, "");
+  } catch {}
 }
 
 export function reportFinding(
@@ -111,16 +123,16 @@ export interface Reports {
 
 /** What the agents of a task said lately, newest first; but for one of them. */
 export function recentReports(context: Context, task: TaskId, most: number, except?: AgentId): Reports {
-  const agents = withReader(context, (registry) => registry.list({ all: true, task }))
-    .map((listed) => listed.agent.id)
-    .filter((id) => id !== except);
+  const agents = withReader(context, (registry) => registry.list({ all: true, task })).filter(
+    ({ agent }) => agent.id !== except,
+  );
   const maskers = new Maskers(context);
   const lately = <T extends { timestamp: string }>(which: "progress" | "findings"): T[] =>
     agents
-      .flatMap((id) => lastReports<T>(context.layout.agent(task, id)[which], most).map((one) => ({ id, one })))
+      .flatMap((of) => lastReportsOf<T>(context.layout, of, which, most).map((one) => ({ of, one })))
       .sort((a, b) => (a.one.timestamp < b.one.timestamp ? 1 : -1))
       .slice(0, most)
-      .map(({ id, one }) => maskers.ofAgent(id).value(one) as T);
+      .map(({ of, one }) => maskers.ofAgent(of.agent.id).value(one) as T);
   return { progress: lately("progress"), findings: lately("findings") };
 }
 

@@ -40,6 +40,8 @@ export const LIST: Fields<ListRecord> = {
   phase:
     "`intended`, `launching`, `running`, `stopping`, `exited`, `drained`, `archived`, `launch_failed`, `lost`, `stuck`",
   outcome: "`completed`, `failed`, `stopped`, `limit`, `lost`; null while it lives",
+  status:
+    "phase and outcome in one word: `queued`, `running`, `blocked` (it says so itself), `completed`, `failed`, `terminated`, `error`",
   guarantee: "`cgroup`, `subreaper`, `scan`",
   verdict: "what the watch said last: `on_track`, `drifting`, `off_track`, `blocked`, `unknown`",
   reason: "why the outcome is not `completed`, in one sentence",
@@ -181,6 +183,7 @@ export const TASK: Fields<TaskFact> = {
   files: "",
   max_agents: "",
   on_verdict: "",
+  archive_dir: "name of its archive folder, where it is not `archive`",
 };
 
 export const BUDGET: Fields<BudgetRecord> = {

@@ -112,20 +112,20 @@ export interface Look {
 const SCANNED_AT_ONCE = 2000;
 
 /** The living processes of runs that have no keeper any more, in the order asked: one look at /proc serves all. */
-export function scanMembers(root: string, runs: readonly Asked[]): Look[] {
+export function scanMembers(root: string, runs: readonly Asked[], timeoutMs: number): Look[] {
   const found: Look[] = [];
   while (found.length < runs.length)
-    found.push(...scanSome(root, runs.slice(found.length, found.length + SCANNED_AT_ONCE)));
+    found.push(...scanSome(root, runs.slice(found.length, found.length + SCANNED_AT_ONCE), timeoutMs));
   return found;
 }
 
-function scanSome(root: string, runs: readonly Asked[]): Look[] {
+function scanSome(root: string, runs: readonly Asked[], timeoutMs: number): Look[] {
   const files = runs.flatMap((one) => one.files ?? []);
   const words = [...runs.map(({ nonce, dir }) => `${nonce}=${dir}`), ...(files.length > 0 ? ["--", ...files] : [])];
   const scan = spawnSync(keeperBinary().path, ["scan", ...words], {
     encoding: "utf8",
     env: { MIDWATCH_SCAN_ROOT: root },
-    timeout: ANSWER_MS,
+    timeout: timeoutMs,
     maxBuffer: 64 << 20,
   });
   throwIfExhausted(scan.error);

@@ -4,6 +4,7 @@
  */
 import type { SQLInputValue } from "node:sqlite";
 import type { AgentId, TaskId } from "../core/ids.ts";
+import type { Said } from "../core/phase.ts";
 import { iso, monoMs } from "../core/time.ts";
 import type { Outcome, Phase, TrackedFile } from "../core/types.ts";
 import { Connection, type OpenOptions } from "./connection.ts";
@@ -150,10 +151,18 @@ export class Registry {
     return this.#db.all(sql, task).map((row) => readRow("reports", row));
   }
 
-  /** The agents that live and have reported anything. */
-  reporters(): ReadonlySet<AgentId> {
-    const sql = `SELECT reports.agent FROM reports JOIN runs ON runs.agent = reports.agent WHERE ${LIVE}`;
-    return new Set(this.#db.all(sql).map(({ agent }) => agent as AgentId));
+  /** The status and the time of each agent's newest report of its progress. */
+  said(): ReadonlyMap<AgentId, Said> {
+    const sql = `SELECT agent, json_extract(data, '$.status') AS status, json_extract(data, '$.timestamp') AS timestamp
+      FROM reports WHERE kind = 'progress' AND json_valid(data)`;
+    return new Map(
+      this.#db
+        .all(sql)
+        .map(({ agent, status, timestamp }) => [
+          agent as AgentId,
+          { status: String(status), timestamp: String(timestamp) },
+        ]),
+    );
   }
 
   /** Sets the tracked files of one run. */

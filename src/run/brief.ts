@@ -24,6 +24,7 @@ Report what you do{tools}, so that others can see it:
   {midwatch} progress working "what you do now" --percent 40
   {midwatch} progress completed "what you have done"
   {midwatch} finding TYPE low|medium|high|critical "what others should know"
+Report completed last: an agent that is silent after it is ended.
 `;
 
 /** `template` may hold the same placeholders; where it has no {prompt}, the prompt comes first. */

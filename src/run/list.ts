@@ -39,10 +39,14 @@ export async function list(context: Context, options: ListOptions): Promise<List
   const count = found.filter(({ left }) => left).length;
   if (count > 0) options.onLeft?.(count);
   const observed = new Map(found.map((one) => [`${one.agent}.${one.run}`, one]));
-  const { listed, summaries } = withReader(context, (registry) => {
+  const { listed, said, summaries } = withReader(context, (registry) => {
     const rows = registry.list(options.all ? { all: true } : { since: iso(Date.now() - DAY_MS) });
     const live = rows.filter(({ run }) => run.outcome === null);
-    return { listed: rows, summaries: new Map(live.map(({ run }) => [run.agent, storedSummary(registry, run)])) };
+    return {
+      listed: rows,
+      said: registry.said(),
+      summaries: new Map(live.map(({ run }) => [run.agent, storedSummary(registry, run)])),
+    };
   });
   // Lost ones whose processes nobody can see from here, and what the registry could not be told yet.
   const known = new Set(listed.map(({ agent }) => agent.id));
@@ -65,7 +69,9 @@ export async function list(context: Context, options: ListOptions): Promise<List
       const fresh = observed.get(`${entry.run.agent}.${entry.run.run}`)?.row;
       // The watch's word is in the registry alone; facts do not hold it.
       const run = fresh ? { ...fresh, verdict: entry.run.verdict } : entry.run;
-      return maskers.listed(budgets(listRecord({ ...entry, run }, summaries.get(run.agent), rates.get(run.agent))));
+      const { agent } = run;
+      const record = listRecord({ ...entry, run }, summaries.get(agent), rates.get(agent), said.get(agent));
+      return maskers.listed(budgets(record));
     });
 }
 
@@ -80,8 +86,9 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const fresh = observed.find((one) => one.agent === agent && one.run === listed.run.run)?.row;
   const now = fresh ?? (known(facts) ? runRow(layout, task, agent, listed.run.run, facts, true) : listed.run);
   const run = { ...now, verdict: listed.run.verdict };
-  const { rows, summary } = withReader(context, (registry) => ({
+  const { rows, said, summary } = withReader(context, (registry) => ({
     rows: registry.runsOf(agent),
+    said: registry.said().get(agent),
     summary: storedSummary(registry, run),
   }));
   const earlier = (row: RunRow): RunRow => {
@@ -94,7 +101,7 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
   const result = facts.cleanup?.result;
   const deferred = result?.deferred ?? null;
   return {
-    ...maskers.listed(budgets(listRecord({ agent: listed.agent, run }, summary, rate))),
+    ...maskers.listed(budgets(listRecord({ agent: listed.agent, run }, summary, rate, said))),
     runs: rows.map((row) => runSummary(row.run === run.run ? run : earlier(row))),
     files: trackedFiles(layout, { task, agent, run: run.run }),
     cleanup_failures: facts.cleanup?.failures ?? [],

@@ -170,11 +170,12 @@ function markedMs({ layout }: Context, { agent, run }: RunName): number | undefi
 }
 
 /** Who of the lost lives, as far as can be seen from here. */
-export function findMembers({ layout }: Context, runs: readonly Omit<Observed, "left">[]): void {
+export function findMembers({ layout, config }: Context, runs: readonly Omit<Observed, "left">[]): void {
   const here = runs.filter(({ facts, row }) => row.phase === "lost" && (isHere(facts) || facts.refuted !== null));
   const looks = scanMembers(
     layout.root,
     here.map(({ task, agent, run, row }) => ({ nonce: row.nonce, dir: layout.run(task, agent, run).dir })),
+    config.scan_timeout,
   );
   for (const [i, { row }] of here.entries())
     row.alive = looks[i]?.members?.map(({ pid, name }) => ({ pid, name })) ?? null;

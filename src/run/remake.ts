@@ -24,10 +24,10 @@ const DEPLOY: Shape = { argv: listOf(argument), cwd: name };
 /** False when nothing of it lives, or a keeper that will make the folder again does; undefined when the look itself failed. */
 export function remakeFacts(context: Context, listed: Listed): boolean | undefined {
   const { agent, run: row } = listed;
-  const { layout } = context;
+  const { layout, config } = context;
   const paths = layout.run(agent.task, agent.id, row.run);
   if (hasKeeper(`${agent.id}.${row.run}`)) return false;
-  const [look] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }]);
+  const [look] = scanMembers(layout.root, [{ nonce: row.nonce, dir: paths.dir }], config.scan_timeout);
   const members = look?.members;
   if (!members) return undefined;
   const known = readFacts(paths);

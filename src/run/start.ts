@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { heldBack, newSpender } from "../budget/budgets.ts";
 import { MidwatchError } from "../core/errors.ts";
-import { type AgentId, newAgentId, newNonce, newTaskId, slug, type TaskId } from "../core/ids.ts";
+import { type AgentId, ARCHIVE_DIR, newAgentId, newNonce, newTaskId, slug, type TaskId } from "../core/ids.ts";
 import { PROMPT_BYTES, type TaskFact } from "../core/intent.ts";
 import { iso, monoMs } from "../core/time.ts";
 import { preflight } from "../disk/free-space.ts";
@@ -117,7 +117,9 @@ export function taskFact(task: TaskId, description: string, nowMs: number, optio
   return { v: 1, task, description, created_at: iso(nowMs), ...Object.fromEntries(given) };
 }
 
-export function putTask(context: Context, fact: TaskFact): void {
+export function putTask(context: Context, made: TaskFact): void {
+  const { archive_dir } = context.config;
+  const fact: TaskFact = archive_dir === ARCHIVE_DIR ? made : { ...made, archive_dir };
   const { task, description, created_at } = fact;
   makeFolder(context.layout.root, context.layout.task(task).dir);
   replaceInside(context.layout.root, context.layout.task(task).fact, `${JSON.stringify(fact, null, 1)}\n`);

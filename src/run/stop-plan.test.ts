@@ -134,10 +134,21 @@ it.each([
   [4, 4, ["stop.failed"]],
 ])("R-004.22: a stop without proof is told, and as an error at the third time (%s)", (tries, told, types) => {
   const stop = facts({ stop: tries === undefined ? undefined : { tries } }).stop;
-  const events = failureEvents({ task: "t" as TaskId, agent: "a" as AgentId, run: 1 }, stop, "why");
+  const events = failureEvents({ task: "t" as TaskId, agent: "a" as AgentId, run: 1 }, stop, "why", [], 3);
   expect(events.map(({ type }) => type)).toEqual(types);
   for (const { content, data } of events) {
     expect(content).toBe(`a could not be stopped with proof (${told} times): why`);
     expect(data).toEqual({ run: 1, tries: told, why: "why" });
   }
+});
+
+it.each([
+  [0, "; left: 4 more"],
+  [1, "; left: 11 sh, 3 more"],
+  [3, "; left: 11 sh, 12 sh, 13 sh, 1 more"],
+  [4, "; left: 11 sh, 12 sh, 13 sh, 14"],
+])("R-004.10, R-004.20: the message of a stop without proof names at most %d processes", (most, words) => {
+  const left = [11, 12, 13, 14].map((pid) => ({ pid, name: pid === 14 ? "" : "sh", uid: 0, why: "alive" }));
+  const [event] = failureEvents({ task: "t" as TaskId, agent: "a" as AgentId, run: 1 }, undefined, "why", left, most);
+  expect(event?.content).toBe(`a could not be stopped with proof (1 times): why${words}`);
 });

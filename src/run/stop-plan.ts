@@ -106,9 +106,21 @@ export function leftOf({ stuck, done }: Facts, members: Scanned[] | null, unknow
 }
 
 /** A stop without proof is told, and as an error when it is the third of the same run: then nobody will get it to end this way. */
-export function failureEvents({ task, agent, run }: RunName, asked: StopFact | undefined, why: string): AuditEvent[] {
+export function failureEvents(
+  { task, agent, run }: RunName,
+  asked: StopFact | undefined,
+  why: string,
+  left: readonly Left[],
+  most: number,
+): AuditEvent[] {
   const tries = asked?.tries ?? 1;
-  const content = `${agent} could not be stopped with proof (${tries} times): ${why}`;
+  const content = `${agent} could not be stopped with proof (${tries} times): ${why}${leftWords(left, most)}`;
   const event = { content, task, agent, data: { run, tries, why } };
   return [{ type: "stop.failed", ...event }, ...(tries === TOLD_AT_TRY ? [{ type: "error" as const, ...event }] : [])];
+}
+
+function leftWords(left: readonly Left[], most: number): string {
+  const named = left.slice(0, most).map(({ pid, name }) => (name === "" ? `${pid}` : `${pid} ${name}`));
+  const more = left.length > named.length ? [`${left.length - named.length} more`] : [];
+  return left.length === 0 ? "" : `; left: ${[...named, ...more].join(", ")}`;
 }

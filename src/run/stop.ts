@@ -11,8 +11,8 @@ import { iso } from "../core/time.ts";
 import type { Report, StopFact } from "../core/types.ts";
 import { makeFolder } from "../disk/inside.ts";
 import { replaceFastInside } from "../disk/write-inside.ts";
-import { isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
-import { keepersGone } from "../facts/keepers-gone.ts";
+import { type Facts, isElsewhere, livingAdopter, livingKeeper, readFacts } from "../facts/facts.ts";
+import { keepersGone, pauseUntilNews } from "../facts/keepers-gone.ts";
 import { type Located, locate } from "../facts/locate.ts";
 import { hasEnded } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
@@ -51,6 +51,8 @@ export interface StopOptions {
   graceMs?: number | undefined;
   reason?: string | undefined;
   purge?: boolean | undefined;
+  /** What becomes of log and reports; missing: as `stop_files` says of a run that midwatch ends by itself. */
+  files?: "keep" | "archive" | undefined;
   /** With purge: what is only in its worktree is saved as a branch, and the worktree goes too. */
   rescue?: boolean | undefined;
   /** Agents that it started, and theirs, first. */
@@ -150,13 +152,13 @@ async function stopOne(context: Context, agent: AgentId, options: StopOptions): 
   let ending: Ending = { seen };
   if (!alreadyStopped) {
     try {
-      ending = await endProcesses(context, found, options);
+      ending = await endProcesses(context, found, seen.facts, options);
     } catch (error) {
       ending = { problem: toMidwatchError(error).message };
     }
   }
   const tookMs = Math.round(performance.now() - begun);
-  await keepersGone(found.paths, readFacts(found.paths));
+  await keepersGone(found.paths, ending.seen?.facts ?? readFacts(found.paths));
   return await report(context, found, options, { alreadyStopped, tookMs, ...ending });
 }
 
@@ -200,7 +202,12 @@ interface Ending {
   seen?: Seen;
 }
 
-async function endProcesses(context: Context, found: Located, options: StopOptions): Promise<Ending> {
+async function endProcesses(
+  context: Context,
+  found: Located,
+  { stop: before }: Facts,
+  options: StopOptions,
+): Promise<Ending> {
   const { paths, listed } = found;
   const ask: StopFact = {
     v: 1,
@@ -208,7 +215,7 @@ async function endProcesses(context: Context, found: Located, options: StopOptio
     by: { pid: process.pid, uid: process.getuid?.() ?? 0 },
     grace_ms: options.graceMs ?? context.config.grace,
     requested_at: iso(),
-    tries: (readFacts(paths).stop?.tries ?? 0) + 1,
+    tries: (before?.tries ?? 0) + 1,
     ...(options.limit === undefined ? {} : { limit: options.limit }),
   };
   makeFolder(context.layout.root, paths.dir);
@@ -234,7 +241,7 @@ async function urgeUntilOver(context: Context, found: Located, ask: StopFact): P
 async function urge(context: Context, found: Located, ask: StopFact): Promise<Ending> {
   const { paths, listed } = found;
   const urged: Urged = { begunMs: performance.now(), graceMs: ask.grace_ms, adoptedMs: [] };
-  // A hundred stops look at a hundred folders: begin quickly, then calmly.
+  // A hundred stops look at a hundred folders: begin quickly, then calmly. A few see at once what is new.
   for (let pause = 1; ; pause = Math.min(pause * (waiting > FEW ? 1.5 : 1.2), 15)) {
     const now = await look(context, found);
     const { facts } = now;
@@ -265,14 +272,18 @@ async function urge(context: Context, found: Located, ask: StopFact): Promise<En
       replaceFastInside(context.layout.root, paths.stop, `${JSON.stringify({ ...ask, grace_ms: 0 })}\n`);
       tell(keeper, "SIGKILL");
     }
-    await sleep(listed.run.phase === "running" ? pause : 5);
+    const pauseMs = listed.run.phase === "running" ? pause : 5;
+    if (waiting > FEW) await sleep(pauseMs);
+    else await pauseUntilNews(paths, keeper?.pid, pauseMs);
   }
 }
 
 /** Its facts say that it lives in another pid namespace. They are wrong if it can be seen here, and has no keeper, under any number. */
-function isOrphanHere({ layout }: Context, { paths, listed: { agent, run } }: Located): boolean {
+function isOrphanHere({ layout, config }: Context, { paths, listed: { agent, run } }: Located): boolean {
   if (hasKeeper(`${agent.id}.${run.run}`)) return false;
-  return (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }])[0]?.members ?? []).length > 0;
+  return (
+    (scanMembers(layout.root, [{ nonce: run.nonce, dir: paths.dir }], config.scan_timeout)[0]?.members ?? []).length > 0
+  );
 }
 
 interface Done extends Ending {
@@ -289,12 +300,16 @@ async function report(context: Context, found: Located, options: StopOptions, st
   const { done } = facts;
   const { verified, retires, forgets } = endingOf(facts, members, options.purge);
   // Asked again it tells what was done then, not what is found now.
-  const { purge, streams } = options;
-  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge, streams, free });
-  else audit(context, failureEvents(name, facts.stop, problem ?? "something is left"));
+  const { purge, files, streams } = options;
+  const stow = files && files === "archive";
+  if (verified) facts.cleanup = await cleanUp(context, name, facts, { purge, stow, streams, free });
   const tree = retires ? worktreeOf(context, name) : undefined;
   const worktree = tree && { path: tree.path, ...(await retireWorktree(context, name, { rescue: options.rescue })) };
   const row = runRow(layout, agent.task, agent.id, run.run, facts, true);
+  const unknown = { pid: row.pid ?? 0, name: "", uid: 0, why: problem ?? "alive" };
+  const left = verified ? [] : leftOf(facts, members, unknown);
+  const why = problem ?? "something is left";
+  if (!verified) audit(context, failureEvents(name, facts.stop, why, left, context.config.left_shown));
   catchUp(context, (registry) => {
     // Its launcher may have come as far as an intent meanwhile, and have told the registry.
     if (forgets && !readFacts(found.paths).intent) registry.deleteRun(agent.id, run.run);
@@ -309,7 +324,7 @@ async function report(context: Context, found: Located, options: StopOptions, st
     exit: { code: row.exit_code, signal: row.exit_signal },
     processes: done?.processes ?? [],
     processes_total: done?.processes_total ?? 0,
-    left: verified ? [] : leftOf(facts, members, { pid: row.pid ?? 0, name: "", uid: 0, why: problem ?? "alive" }),
+    left,
     // The companion is nobody's child, whoever's keeper brought it back.
     children: (done?.children ?? []).filter(
       (child) => !isCompanion(context, child.run.replace(/\.\d+$/, "") as AgentId),

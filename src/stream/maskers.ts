@@ -1,9 +1,8 @@
 /** What hides secrets in the text of each run: made once from the fingerprints that the run's folder holds. */
 import type { AgentId } from "../core/ids.ts";
 import { type Before, type Masker, masker, nothingBefore } from "../core/mask/mask.ts";
-import { SECRET_PRINTS, type SecretPrints, secretFinder } from "../core/secret-values.ts";
 import type { ListRecord } from "../core/types.ts";
-import { readFact } from "../disk/sealed.ts";
+import { runMasker } from "../facts/facts.ts";
 import { isInBlock } from "../log/in-block.ts";
 import { type LogRecord, toRecord } from "../log/record.ts";
 import type { Source } from "../log/source.ts";
@@ -30,9 +29,7 @@ export class Maskers {
     const known = this.#made.get(key);
     if (known !== undefined) return known;
     const task = withReader(this.#context, (registry) => registry.get(agent))?.agent.task;
-    const paths = task && this.#context.layout.run(task, agent, run);
-    const prints = paths && readFact<SecretPrints>(paths, paths.secrets, SECRET_PRINTS);
-    const made = masker(prints ? secretFinder(prints) : undefined);
+    const made = task ? runMasker(this.#context.layout.run(task, agent, run)) : masker();
     this.#made.set(key, made);
     return made;
   }

@@ -2,30 +2,25 @@
  * What has to be done again and again while agents run. `midwatch up` does a round each second; without it, every command does
  * what it meets. Each part may run twice at once, in two processes, and does its work once.
  */
-import { existsSync } from "node:fs";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import { KnownFacts } from "../facts/known-facts.ts";
-import { lastReports } from "../facts/last-reports.ts";
 import type { Observed } from "../facts/observe.ts";
 import { archiveAged } from "../files/archive.ts";
 import { emptyAged } from "../files/prune.ts";
 import { Retention } from "../files/retention.ts";
 import { sealSome, withFolder } from "../files/seal-rest.ts";
 import { closeIdle } from "../messages/inbox.ts";
-import { type ProgressReport, TERMINAL } from "../messages/report.ts";
 import { startWaiting } from "../run/queue.ts";
 import { reconcile } from "../run/reconcile.ts";
 import { stop } from "../run/stop.ts";
 import { Streams } from "../stream/streams.ts";
 import { Apart } from "../workspace/apart.ts";
-import { type Context, type RunName, withReader } from "../workspace/context.ts";
+import type { Context, RunName } from "../workspace/context.ts";
 import { BudgetRounds } from "./budget-rounds.ts";
 import { Money } from "./money.ts";
 import { hasMoneyLimit } from "./money-plan.ts";
-
-/** An agent that says it is done gets this long without a sign of life before it is ended. */
-const LINGER_MS = 30_000;
+import { lingers } from "./reported.ts";
 
 const TIDY_MS = 60_000;
 
@@ -44,7 +39,6 @@ export interface Round {
 
 export class Loop {
   readonly #context: Context;
-  readonly #lingerMs: number;
   readonly #streams: Streams;
   readonly #known = new KnownFacts();
   readonly #apart: Apart;
@@ -61,9 +55,8 @@ export class Loop {
   /** What the last round found, for others that need it in the same round. */
   observed: readonly Observed[] = [];
 
-  constructor(context: Context, options: { lingerMs?: number; streams?: Streams } = {}) {
+  constructor(context: Context, options: { streams?: Streams } = {}) {
     this.#context = context;
-    this.#lingerMs = options.lingerMs ?? LINGER_MS;
     this.#streams = options.streams ?? new Streams(context);
     const budgets = new BudgetRounds(context, this.#streams);
     this.budgets = budgets;
@@ -82,10 +75,9 @@ export class Loop {
     this.observed = observed;
     this.#compare(observed);
     const stopped = await this.money.round(observed, lookedMs);
-    const reported = withReader(this.#context, (registry) => registry.reporters());
     for (const one of observed.filter(({ row }) => row.phase === "running")) {
       await this.#apart.each(one, async () => {
-        const why = reported.has(one.agent) ? this.#lingers(one) : undefined;
+        const why = lingers(this.#context, one);
         if (why === undefined) return;
         await stop(this.#context, [one.agent], { ...why, streams: this.#streams });
         stopped.push(one.agent);
@@ -125,17 +117,5 @@ export class Loop {
       done.problem = toMidwatchError(error).message;
     }
     return done;
-  }
-
-  /** It said that it is done, and since then neither printed nor reported anything. */
-  #lingers({ task, agent, run, row, facts }: Observed): { reason: string } | undefined {
-    // As long as it takes messages it may be told more.
-    const { inputClosed } = this.#context.layout.run(task, agent, run);
-    if (facts.intent?.interactive && !existsSync(inputClosed)) return undefined;
-    const [last] = lastReports<ProgressReport>(this.#context.layout.agent(task, agent).progress, 1);
-    if (last === undefined || !TERMINAL.includes(last.status)) return undefined;
-    const sign = Math.max(Date.parse(last.timestamp), Date.parse(row.last_output_at ?? row.created_at));
-    if (last.timestamp < row.created_at || Date.now() - sign < this.#lingerMs) return undefined;
-    return { reason: `reported ${last.status}, then nothing for ${this.#lingerMs / 1000} s` };
   }
 }

@@ -14,15 +14,19 @@ import { callingAgent } from "../workspace/caller.ts";
 import { callCompanion, companionOf } from "../workspace/companion.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { keptIntent } from "../workspace/kept-bounds.ts";
+import { reportedEnd } from "./reported.ts";
 
 /** What was stopped gives the lock back at once; its successor may be on its way. */
 const HANDED_MS = 1000;
 
-/** Whether one of these lives, or waits for its turn, and has to be watched. */
+/** Whether one of these lives, or waits for its turn, and has to be watched, or is to be ended. */
 export function anyNeeds(context: Context, observed: readonly Observed[]): boolean {
-  return observed.some(({ facts: { intent }, row, left }) => {
+  return observed.some((one) => {
+    const { row, left } = one;
+    const { intent } = one.facts;
     const lives = !left && row.outcome === null;
     const waits = row.queued === 1;
+    if (lives && reportedEnd(context, one) !== undefined) return true;
     return lives && intent !== undefined && isToBeWatched(context, waits ? intent : keptIntent(context, intent), waits);
   });
 }

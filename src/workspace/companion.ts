@@ -2,6 +2,7 @@
  * The companion: one small process a workspace that watches what somebody has to watch while no `midwatch up` does (docs/companion.md).
  * Here is who it is, which runs need it, and how it is called; `up/companion.ts` is what it does.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentId, TaskId } from "../core/ids.ts";
 import type { Watcher } from "../core/needs-watch.ts";
 import { iso } from "../core/time.ts";
@@ -13,6 +14,10 @@ import { installedWords, startApart } from "../process/self.ts";
 import { type CompanionRecord, readCompanion, recordCompanion } from "../trust/companion-record.ts";
 import { callingAgent } from "./caller.ts";
 import type { Context } from "./context.ts";
+
+/** Whoever calls it waits so long for it. */
+const COMES_MS = 5000;
+const LOOK_MS = 50;
 
 /** What is needed to know it, also before there is a context. */
 interface Place {
@@ -44,6 +49,15 @@ export async function callCompanion(context: Context): Promise<void> {
   if (words === undefined) return;
   vouch(context);
   if ((await leadership(context.engine)).state !== "held") startApart(words, companionEnvironment(context.env));
+}
+
+/** The same, until somebody watches: what an agent starts goes with it, should it end while the companion is on its way. */
+export async function awaitWatcher(context: Context): Promise<void> {
+  // An agent's own word against it counts here: it concerns nobody's end but its own.
+  if (starterWords(context) === undefined || context.env["MIDWATCH_COMPANION"] === "off") return;
+  await callCompanion(context);
+  for (const deadline = performance.now() + COMES_MS; performance.now() < deadline; await sleep(LOOK_MS))
+    if ((await leadership(context.engine)).state === "held") return;
 }
 
 /** What starts it; undefined where nobody is to be started. */

@@ -30,6 +30,7 @@ export type ArchiveStep =
   | "unpacked"
   | "placed"
   | "removed"
+  | "stowed"
   | "remembered"
   | SealStep;
 

@@ -4,7 +4,7 @@
  * and told, or, when asked for, saved as a branch first.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { toMidwatchError } from "../core/errors.ts";
 import type { AgentId } from "../core/ids.ts";
 import type { WorktreeFact } from "../core/intent.ts";
@@ -95,10 +95,20 @@ function isAtWork(context: Context, name: RunName): boolean {
 
 /** The folder is gone already: what git still knows of it goes too, and its branch if nothing is lost by that. */
 async function forget(context: Context, fact: WorktreeFact): Promise<Retired> {
+  const gone: Retired = { action: "missing", why: `${fact.path} is gone` };
+  if (!(await isItsRepository(context, fact))) return gone;
   const own = await hasOwnBranch(context, fact);
   await git(fact.repository, ["worktree", "remove", fact.path], { env: context.env, bare: true });
   if (own) await removeBranch(context, fact);
-  return { action: "missing", why: `${fact.path} is gone` };
+  return gone;
+}
+
+/** The fact may name any repository: it is the project's, or one in which git knows this very worktree. */
+async function isItsRepository(context: Context, fact: WorktreeFact): Promise<boolean> {
+  const { layout, env } = context;
+  const project = await git(dirname(layout.root), ["rev-parse", "--path-format=absolute", "--git-common-dir"], { env });
+  if (project.code === 0 && project.stdout.trim() === fact.repository) return true;
+  return (await knownAs(context, fact)) !== undefined;
 }
 
 /** What of it exists nowhere else; undefined when nothing does. */
@@ -146,11 +156,16 @@ async function remove(context: Context, fact: WorktreeFact, own: boolean, done: 
 }
 
 /** The agent can write the fact, and could name anybody's: it has the name that we give, or git itself knows it as that of this worktree. */
-async function hasOwnBranch({ env }: Context, { repository, path, branch }: WorktreeFact): Promise<boolean> {
-  if (branch === `midwatch/${basename(path)}`) return true;
+async function hasOwnBranch(context: Context, fact: WorktreeFact): Promise<boolean> {
+  if (fact.branch === `midwatch/${basename(fact.path)}`) return true;
+  return (await knownAs(context, fact))?.includes(`branch refs/heads/${fact.branch}`) === true;
+}
+
+/** What git tells of the worktree, a line each, in the repository that the fact names. */
+async function knownAs({ env }: Context, { repository, path }: WorktreeFact): Promise<string[] | undefined> {
   const listed = await git(repository, ["worktree", "list", "--porcelain", "-z"], { env, bare: true });
   const blocks = listed.stdout.split("\0\0").map((block) => block.split("\0"));
-  return blocks.some((lines) => lines.includes(`worktree ${path}`) && lines.includes(`branch refs/heads/${branch}`));
+  return blocks.find((lines) => lines.includes(`worktree ${path}`));
 }
 
 /** The branch as it is now, unless it holds something of its own or is checked out somewhere. */

@@ -23,7 +23,7 @@ function fill(root: string): number {
     let usd = 0;
     for (let hour = 23; hour >= 0; hour--) {
       if ((hour + n) % 4 === 0) continue;
-      usd += ((n + 2) * (1 + Math.sin(hour))) / 40;
+      usd += ((n + 2) * (1 + Math.sin(hour))) / 16;
       const tokens = { input: Math.round(usd * 1e5), output: Math.round(usd * 1e4), cache_read: 0, cache_write: 0 };
       const unknown = n === 11;
       const parts = [

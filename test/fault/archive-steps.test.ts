@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { TaskId } from "../../src/core/ids.ts";
 import type { ArchiveStep } from "../../src/workspace/context.ts";
 import { lab } from "../support/lab.ts";
-import { ended, supportFile } from "../support/workspace.ts";
+import { ended, supportFile, until } from "../support/workspace.ts";
 
 type Verb = "archive" | "restore";
 /** In their order, first for the log and then for stderr, which has no index. */
@@ -73,3 +74,37 @@ it.each(STEPS)(
     }
   },
 );
+
+it("R-002.3, R-004.1, R-004.6: a kill that is itself killed -9 behind each file that it moved: nothing is lost, and the next one tells of all", async () => {
+  const at = lab();
+  for (let nth = 1; nth <= 5; nth++) {
+    const { agent, task } = await at.sh("seq 1000; seq 500 >&2; exec sleep 300");
+    at.workspace.mail.progress(agent, "working", "half of it");
+    at.workspace.mail.finding(agent, "bug", "low", "a small one");
+    await until(async () => (await at.raw(agent)).toString().endsWith("\n1000\n"));
+    await until(async () => (await at.raw(agent, { stderr: true })).toString().endsWith("\n500\n"));
+    const { signal, stderr } = await ended(
+      at.node(supportFile("worker/archive-at.ts"), at.root, "stow", agent, "stowed", String(nth)),
+    );
+    expect(signal, `${nth}: ${stderr}`).toBe("SIGKILL");
+    const whole = async (): Promise<void> => {
+      expect((await at.raw(agent)).toString().split("\n")).toHaveLength(1001);
+      expect((await at.raw(agent, { stderr: true })).toString().split("\n")).toHaveLength(501);
+      expect(at.workspace.mail.reports(task as TaskId, 5)).toMatchObject({
+        progress: expect.arrayContaining([expect.objectContaining({ agent_id: agent })]),
+        findings: expect.arrayContaining([expect.objectContaining({ agent_id: agent })]),
+      });
+    };
+    await whole();
+    const [report] = await at.workspace.runs.stop([agent], { files: "archive" });
+    await whole();
+    const archived = report?.files.filter(({ action }) => action === "archived") ?? [];
+    expect([report?.outcome, archived.length]).toEqual(["stopped", 5]);
+    // What the killed one had deleted is missing for the next: that it was there nobody wrote down.
+    const gone = report?.files
+      .filter(({ action }) => action === "deleted" || action === "missing")
+      .map(({ path }) => path);
+    expect(gone).toContainEqual(expect.stringContaining("/deploy_"));
+    expect(report?.files.filter(({ error }) => error !== null)).toEqual([]);
+  }
+});

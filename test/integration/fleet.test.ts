@@ -294,7 +294,7 @@ it("a self-reported end does not end an agent that still shows signs of life", a
   expect(await at.workspace.up.loop().round()).toMatchObject({ started: 0, stopped: [] });
   expect(await at.workspace.runs.show(agent)).toMatchObject({ phase: "running" });
   // Without a sign of life for that long it is.
-  const loop = at.workspace.up.loop({ lingerMs: 300 });
+  const loop = at.open({ config: { done_silence: "300ms" } }).up.loop();
   await until(async () => (await loop.round()).stopped.length > 0, 10_000);
   expect(await at.workspace.runs.show(agent)).toMatchObject({
     outcome: "stopped",

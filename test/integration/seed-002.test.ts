@@ -10,7 +10,7 @@ import { type Lab, text, until } from "../support/workspace.ts";
 interface ViewAgent {
   id: string;
   status: string;
-  progress: { message: string } | null;
+  progress_report: { message: string } | null;
   tracked_files: Record<string, string>;
 }
 
@@ -60,9 +60,9 @@ it("R-002.1, R-002.10, R-004.16: 2 the view lists the five files of every runnin
   expect(counts).toMatchObject({ total: 3, active: 2, completed: 1 });
   const running = agents.filter(({ status }) => status === "running");
   expect(running.map(({ id }) => id).sort()).toEqual(records.map(({ agent }) => agent).sort());
-  for (const { tracked_files, progress } of running) {
+  for (const { tracked_files, progress_report } of running) {
     expect(Object.keys(tracked_files)).toEqual(expect.arrayContaining(FIVE));
-    expect(progress?.message).toBe("half of it");
+    expect(progress_report?.message).toBe("half of it");
   }
   const path = join(at.root, task, "AGENT_REGISTRY.json");
   const five = jq('.agents[] | select(.status == "running") | .tracked_files', path)?.map((line) => JSON.parse(line));

@@ -163,7 +163,7 @@ describe("files", () => {
       }
     }
     const gone = view.agents.find(({ id }: { id: string }) => id === ends.agent);
-    expect(gone).toMatchObject({ status: "drained", outcome: "completed", exit: { code: 0 } });
+    expect(gone).toMatchObject({ status: "completed", phase: "drained", outcome: "completed", exit: { code: 0 } });
     await until(() => text(first.log) !== "");
     const { files } = await at.workspace.runs.show(first.agent);
     expect(files.find(({ kind }) => kind === "log")).toMatchObject({ bytes: 6, created_at: expect.any(String) });

@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  globSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type ConfigInput, loadConfig } from "../../src/core/config/config.ts";
@@ -172,8 +181,9 @@ it("R-001.25: what cannot be read of one agent does not touch the others", async
   const good = await made.sh("echo two; sleep 60");
   const intent = join(made.runDir(bad), "intent.json");
   const fact = JSON.parse(readFileSync(intent, "utf8")) as object;
-  rmSync(intent);
-  appendFileSync(intent, JSON.stringify({ ...fact, driver: "gone" }));
+  // In one step: its keeper makes a missing one again.
+  writeFileSync(`${intent}.new`, JSON.stringify({ ...fact, driver: "gone" }));
+  renameSync(`${intent}.new`, intent);
   const { summaries, failed } = await made.workspace.verdicts.rounds().round();
   expect(failed.map(({ agent }) => agent)).toEqual([bad.agent]);
   expect(summaries.map(({ instance_id }) => instance_id)).toEqual([good.agent]);

@@ -363,6 +363,19 @@ it("a fact that names another place is not believed: purge takes nothing but the
   expect(branches(at)).toContain("release");
 });
 
+it("a fact that names another repository changes nothing there when the worktree is gone", async () => {
+  const at = labInRepository();
+  const other = labInRepository();
+  const { agent, task, worktree } = await runDone(at, "true");
+  const file = join(at.root, task, "runs", agent, "worktree.json");
+  const fact = json<object>(readFileSync(file, "utf8"));
+  gitIn(other.folder, "branch", `midwatch/${agent}`);
+  writeFileSync(file, JSON.stringify({ ...fact, repository: join(other.folder, ".git") }));
+  rmSync(worktree?.path ?? "", { recursive: true });
+  expect((await purge(at, agent)).worktree).toMatchObject({ action: "missing" });
+  expect(branches(other)).toContain(`midwatch/${agent}`);
+});
+
 it("a registry that cannot be told during a long setup does not end the launcher", async () => {
   const at = labInRepository();
   const db = join(at.root, "midwatch.db");

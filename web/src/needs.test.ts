@@ -11,6 +11,7 @@ const item = (more: Partial<FleetItem>): FleetItem => ({
   run: 1,
   phase: "running",
   outcome: null,
+  status: "running",
   guarantee: "cgroup",
   verdict: null,
   reason: null,

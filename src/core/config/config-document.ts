@@ -1,15 +1,15 @@
 /** docs/config.md, made from the table; a test compares the file with this. */
 
-import { envName, RUNTIME_VARIABLES } from "./config.ts";
+import { envName, RUNTIME_VARIABLES, SEED_VARIABLES } from "./config.ts";
 import { CONFIG_FIELDS, CONFIG_KEYS, type ConfigField } from "./config-fields.ts";
 
-/** The seed's names (R-004.10). Three have no effect, each for the reason given; they are accepted so that old setups start. */
-const SEED_VARIABLES: Readonly<Record<string, string>> = {
-  CLEANUP_GRACE_PERIOD: "Seconds; the same as `grace`. MIDWATCH_GRACE wins.",
-  CLEANUP_PS_TIMEOUT: "No effect: midwatch reads /proc itself and starts no ps that could hang.",
+/** Of the seed's names (R-004.10), beside the setting that each is. */
+const SEED_NOTES: Readonly<Record<string, string>> = {
+  CLEANUP_GRACE_PERIOD: "Seconds.",
+  CLEANUP_PS_TIMEOUT: "Seconds. midwatch starts no ps: it bounds its own search for what is left of a run.",
   CLEANUP_ARCHIVE_DIR:
-    "No effect: the archive stays in the task's folder, so that no path from outside decides where files go.",
-  CLEANUP_ZOMBIE_LIMIT: "No effect: a stop ends and lists every process of the run, so nothing is cut off at a count.",
+    "One name, no path: the archive stays in the task's folder. A task keeps the name that it was made with.",
+  CLEANUP_ZOMBIE_LIMIT: "A number. Nothing is cut off in the record (`stop --json`, `done.json`).",
 };
 
 function names(...guards: string[]): string {
@@ -25,7 +25,9 @@ export function configDocument(): string {
     const values = typeof kind === "string" ? kind : kind.map((value) => `\`${value}\``).join(", ");
     return `| \`${key}\` | \`${envName(key)}\` | ${values} | \`${standard}\` | ${about} |`;
   });
-  const seeds = Object.entries(SEED_VARIABLES).map(([name, about]) => `| \`${name}\` | ${about} |`);
+  const seeds = Object.entries(SEED_VARIABLES).map(
+    ([name, [key]]) => `| \`${name}\` | The same as \`${key}\`; ${envName(key)} wins. ${SEED_NOTES[name]} |`,
+  );
   return `# Configuration
 
 <!-- Generated from src/core/config/config-fields.ts: npx vitest run src/core/config/config.test.ts -u -->

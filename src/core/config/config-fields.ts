@@ -31,6 +31,34 @@ export const CONFIG_FIELDS = {
     about: "When a growing log is put on stable storage: each 250 ms or 16 MiB, never, or at each look",
   },
   grace: { kind: "duration", default: "5s", about: "Time from the first signal of a stop to SIGKILL; 0 kills at once" },
+  stop_files: {
+    kind: ["auto", "keep", "archive"],
+    default: "auto",
+    about:
+      "What a stop does with the files of a run: `keep` leaves log and reports at their names, `archive` moves them to the archive at once and deletes the rest; `auto`: `archive` for `kill_real_agent` and for an agent that reported that it is done, else `keep`",
+  },
+  done_silence: {
+    kind: "duration",
+    default: "10s",
+    about:
+      "Time without output and reports after which an agent that reported `completed`, `failed`, `error` or `terminated` and lives on is ended; `off` or 0: never",
+    off: true,
+  },
+  archive_dir: {
+    kind: "text",
+    default: "archive",
+    about: "Name of the archive folder of a new task, in the task's folder",
+  },
+  scan_timeout: {
+    kind: "duration",
+    default: "10s",
+    about: "Time that one search for processes left of a run may take; one that takes longer proves nothing",
+  },
+  left_shown: {
+    kind: "count",
+    default: 3,
+    about: "Processes left of a run that the event of a failed stop names; the receipt has all",
+  },
   archive_after: { kind: "duration", default: "24h", about: "Age at which the log of an ended run is compressed" },
   tier: {
     kind: ["auto", "subreaper"],

@@ -24,6 +24,11 @@ describe("config", () => {
       output_limit: 2 * 1024 ** 3,
       sync: "interval",
       grace: 5000,
+      stop_files: "auto",
+      done_silence: 10_000,
+      archive_dir: "archive",
+      scan_timeout: 10_000,
+      left_shown: 3,
       archive_after: 86_400_000,
       time_zone: "",
       tier: "auto",
@@ -169,9 +174,32 @@ describe("config", () => {
     expect(loadConfig({ env: { CLEANUP_GRACE_PERIOD: "7.5" } }).grace).toBe(7500);
     expect(loadConfig({ env: { CLEANUP_GRACE_PERIOD: "7", MIDWATCH_GRACE: "1s" } }).grace).toBe(1000);
     expect(refusal(() => loadConfig({ env: { CLEANUP_GRACE_PERIOD: "soon" } })).exitCode).toBe(2);
-    const others = { CLEANUP_PS_TIMEOUT: "5", CLEANUP_ARCHIVE_DIR: "/a", CLEANUP_ZOMBIE_LIMIT: "3" };
-    expect(loadConfig({ env: others })).toEqual(loadConfig());
-    for (const name of Object.keys(others)) expect(configDocument()).toMatch(new RegExp(`${name}.*No effect: `));
+    const others = { CLEANUP_PS_TIMEOUT: "2.5", CLEANUP_ARCHIVE_DIR: "old", CLEANUP_ZOMBIE_LIMIT: "7" };
+    const config = loadConfig({ env: others });
+    expect([config.scan_timeout, config.archive_dir, config.left_shown]).toEqual([2500, "old", 7]);
+    expect(loadConfig({ env: { ...others, MIDWATCH_LEFT_SHOWN: "1" } }).left_shown).toBe(1);
+    for (const CLEANUP_ARCHIVE_DIR of [
+      "/a",
+      "..",
+      ".",
+      "a/b",
+      "logs",
+      "runs",
+      "Old",
+      "-x",
+      "a.b",
+      "agent_prompt_x",
+      "x".repeat(65),
+    ])
+      expect(refusal(() => loadConfig({ env: { CLEANUP_ARCHIVE_DIR } })).message).toMatch(
+        /^archive_dir ".*" is not the name/,
+      );
+    for (const CLEANUP_PS_TIMEOUT of ["0", "0.05"])
+      expect(refusal(() => loadConfig({ env: { CLEANUP_PS_TIMEOUT } })).message).toContain("scan_timeout is");
+    expect(refusal(() => loadConfig({ env: { CLEANUP_ZOMBIE_LIMIT: "many" } })).message).toContain(
+      "CLEANUP_ZOMBIE_LIMIT",
+    );
+    for (const name of Object.keys(others)) expect(configDocument()).toMatch(new RegExp(`${name}.*The same as `));
   });
 
   it("is documented", async () => {

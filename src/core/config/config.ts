@@ -4,6 +4,7 @@
  */
 
 import { MidwatchError } from "../errors.ts";
+import { isArchiveName } from "../ids.ts";
 import { maskText } from "../mask/mask.ts";
 import { didYouMean, nearest } from "../nearest.ts";
 import { formatSize } from "../size.ts";
@@ -66,7 +67,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       throw new MidwatchError("BAD_CONFIG", `${source?.from}: ${problem}`, { hint: configHint(key) });
     }
   }
-  return Object.freeze(checkZone(checkLlm(checkOrder(config as unknown as Config))));
+  return Object.freeze(checkZone(checkLlm(checkCleanup(checkOrder(config as unknown as Config)))));
 }
 
 function fileEntries(file: unknown): [string, unknown][] {
@@ -121,22 +122,25 @@ function llmEntries(given: unknown): [string, unknown][] {
   });
 }
 
+/** Names that older setups know. */
+export const SEED_VARIABLES: Readonly<Record<string, readonly [ConfigKey, "seconds" | "as it is"]>> = {
+  CLEANUP_GRACE_PERIOD: ["grace", "seconds"],
+  CLEANUP_PS_TIMEOUT: ["scan_timeout", "seconds"],
+  CLEANUP_ARCHIVE_DIR: ["archive_dir", "as it is"],
+  CLEANUP_ZOMBIE_LIMIT: ["left_shown", "as it is"],
+};
+
 function envEntries(env: Readonly<Record<string, string | undefined>>): [string, string, string][] {
   const known = new Map(CONFIG_KEYS.map((key) => [envName(key), key]));
   const entries: [string, string, string][] = [];
-  const seconds = env["CLEANUP_GRACE_PERIOD"]?.trim();
-  if (seconds) {
-    const valid = /^\d+(\.\d+)?$/.test(seconds);
-    if (!valid) {
-      throw new MidwatchError(
-        "BAD_CONFIG",
-        `CLEANUP_GRACE_PERIOD: ${JSON.stringify(seconds)} is not a number of seconds.`,
-        {
-          hint: "Use MIDWATCH_GRACE=5s instead.",
-        },
-      );
-    }
-    entries.push(["grace", `${seconds}s`, "CLEANUP_GRACE_PERIOD"]);
+  for (const [name, [key, kind]] of Object.entries(SEED_VARIABLES)) {
+    const value = env[name]?.trim();
+    if (!value) continue;
+    if (kind === "seconds" && !/^\d+(\.\d+)?$/.test(value))
+      throw new MidwatchError("BAD_CONFIG", `${name}: ${JSON.stringify(value)} is not a number of seconds.`, {
+        hint: `Use ${envName(key)}=5s instead.`,
+      });
+    entries.push([key, kind === "seconds" ? `${value}s` : value, name]);
   }
   for (const [name, value] of Object.entries(env)) {
     // An empty variable is the shell's way of unsetting one.
@@ -168,6 +172,25 @@ function checkOrder(config: Config): Config {
     `disk_floor (${formatSize(config.disk_floor)}), disk_refuse (${formatSize(config.disk_refuse)}) and disk_warn (${formatSize(config.disk_warn)}) are out of order.`,
     { hint: "They must grow: disk_floor < disk_refuse < disk_warn." },
   );
+}
+
+const SCAN_LEAST_MS = 100;
+
+function checkCleanup(config: Config): Config {
+  const { archive_dir: name, scan_timeout: scanMs } = config;
+  if (!isArchiveName(name))
+    throw new MidwatchError(
+      "BAD_CONFIG",
+      `archive_dir ${JSON.stringify(name)} is not the name of a folder for archives.`,
+      {
+        hint: "It is one name in the task's folder, of a-z, 0-9, _ and -, and none that midwatch uses itself.",
+      },
+    );
+  if (scanMs < SCAN_LEAST_MS)
+    throw new MidwatchError("BAD_CONFIG", `scan_timeout is ${scanMs} ms.`, {
+      hint: "A search that takes no time finds nobody: it must be at least 100ms.",
+    });
+  return config;
 }
 
 /** Neither message repeats the value: it may be the key itself, put in the wrong place. */

@@ -18,7 +18,6 @@ export const taskId: z.ZodOptional<z.ZodString> = z
 export interface AgentReply extends Omit<ListRecord, "agent" | "task"> {
   agent_id: string;
   task_id: string;
-  status: string;
 }
 
 export const attentionSchema: z.ZodType<Attention | null> = z
@@ -29,7 +28,7 @@ export const attentionSchema: z.ZodType<Attention | null> = z
 export const agentSchema: z.ZodType<Record<string, unknown>> = z.looseObject({
   agent_id: z.string(),
   task_id: z.string(),
-  status: z.string().describe("The outcome of an ended run, else its phase"),
+  status: z.string().describe("queued, running, blocked, completed, failed, terminated or error"),
   phase: z.string(),
   outcome: z.string().nullable(),
   verdict: z.string().nullable(),
@@ -37,8 +36,8 @@ export const agentSchema: z.ZodType<Record<string, unknown>> = z.looseObject({
 });
 
 export function agentReply(record: ListRecord): AgentReply {
-  const { agent, task, phase, outcome, ...rest } = record;
-  return { agent_id: agent, task_id: task, status: outcome ?? phase, phase, outcome, ...rest };
+  const { agent, task, ...rest } = record;
+  return { agent_id: agent, task_id: task, ...rest };
 }
 
 /** The agent as it is; refused when it does not work on the task that was named. */

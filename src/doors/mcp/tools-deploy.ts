@@ -147,9 +147,9 @@ export const killAgent: Tool = tool({
   name: "kill_real_agent",
   title: "Kill an agent",
   about:
-    "Ends an agent with every process it started, proves that nothing is left, then treats its files. Logs are kept unless purge is given. Killing one that has ended is no error.",
+    "Ends an agent with every process it started, proves that nothing is left, then archives its log, findings and progress and deletes its other files; what it printed can still be read and searched. Killing one that has ended is no error.",
   operation: stop,
-  fields: { reason: "reason", tree: "tree", purge: "purge" },
+  fields: { reason: "reason", tree: "tree", purge: "purge", stop_files: "stop_files" },
   more: {
     agent_id: z.string().min(1).describe("Agent id or a unique prefix of one"),
     task_id: taskId,
@@ -187,11 +187,13 @@ export const killAgent: Tool = tool({
   async run(call, input, { agent_id, task_id, grace_seconds }) {
     const { agent } = await shownAgent(call, agent_id, task_id);
     const grace = grace_seconds === undefined ? {} : { grace: `${grace_seconds * 1000}ms` };
-    const reports = await call.ask<Report[]>(stop, { ...input, ...grace, agents: [agent] });
+    const { stop_files: usual } = call.workspace().config;
+    const files = { stop_files: usual === "auto" ? "archive" : usual, ...input };
+    const reports = await call.ask<Report[]>(stop, { ...files, ...grace, agents: [agent] });
     const report = reports.find((one) => one.agent === agent) as Report;
     const verified = reports.every((one) => one.verified);
-    const files = (action: string) => report.files.filter((file) => file.action === action);
-    const paths = (action: string) => files(action).map(({ path }) => path);
+    const which = (action: string) => report.files.filter((file) => file.action === action);
+    const paths = (action: string) => which(action).map(({ path }) => path);
     return {
       success: verified,
       agent_id: agent,
@@ -201,11 +203,11 @@ export const killAgent: Tool = tool({
       status: verified ? "terminated" : "not_terminated",
       outcome: report.outcome,
       cleanup: {
-        success: files("failed").length === 0,
+        success: which("failed").length === 0,
         files_deleted: paths("deleted"),
         files_archived: paths("archived"),
         files_kept: paths("kept"),
-        files_failed: files("failed").map(({ path, error }) => ({ path, error: error ?? "unknown" })),
+        files_failed: which("failed").map(({ path, error }) => ({ path, error: error ?? "unknown" })),
         verified_no_zombies: verified,
         freed_bytes: report.freed_bytes,
       },

@@ -1,5 +1,6 @@
 /** Tools by which agents and people tell each other things. */
 import { z } from "zod";
+import { isTerminal } from "../../core/phase.ts";
 import type { Message } from "../../core/types.ts";
 import type { JournalEvent } from "../../fleet/workspace.ts";
 import { event } from "../../operations/journal/event.ts";
@@ -45,7 +46,7 @@ export const updateProgress: Tool = tool({
   name: "update_agent_progress",
   title: "Report progress",
   about:
-    "Reports what an agent does now, for people and its peers; the answer tells what the peers reported lately. Report completed or failed once, at the end.",
+    "Reports what an agent does now, for people and its peers; the answer tells what the peers reported lately. Report completed or failed once, at the very end: an agent that is silent after it is ended.",
   operation: progress,
   more: {
     agent_id: selfId,
@@ -58,11 +59,10 @@ export const updateProgress: Tool = tool({
   async run(call, _, { agent_id, task_id, status, message, progress: percent }) {
     await assertTask(call, agent_id, task_id);
     const words = [agent_id ?? call.agent, status, message].filter((word) => word !== undefined);
-    const { own, ...reply } = told(await call.ask<EventAnswer>(progress, { words, percent }), OVER.includes(status));
+    const { own, ...reply } = told(await call.ask<EventAnswer>(progress, { words, percent }), isTerminal(status));
     return { ...reply, own_update: own };
   },
 });
-const OVER = ["completed", "failed", "error", "terminated"];
 
 export const reportFinding: Tool = tool({
   name: "report_agent_finding",

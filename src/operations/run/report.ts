@@ -35,7 +35,7 @@ export const progress: Operation = operation({
   name: "progress",
   summary: "Report what an agent does, in its own words",
   details:
-    "Written to progress/<agent>_progress.jsonl. The answer tells what the peers on the task reported lately. After completed, failed, error or terminated, `midwatch up` ends an agent that is silent for 30 s.",
+    "Written to progress/<agent>_progress.jsonl. The answer tells what the peers on the task reported lately. After completed, failed, error or terminated an agent that lives on and is silent for 10 s (`done_silence`) is ended, and its files are archived when it has ended.",
   positionals: ["words"],
   input: z.strictObject({
     words: z.array(word("ID (inside a run it may be left out), STATUS such as working or completed, MESSAGE")).min(2),
@@ -46,9 +46,12 @@ export const progress: Operation = operation({
     'midwatch progress build-1 working "two of five files done" --percent 40',
     'midwatch progress completed "all tests pass"',
   ],
-  run: (context, { words, percent }) => {
+  run: async (context, { words, percent }) => {
     const { agent, rest } = withId(words, 2);
-    return workspaceOf(context).mail.progress(agent, rest[0] as string, rest[1] as string, percent);
+    const { mail } = workspaceOf(context);
+    const report = mail.progress(agent, rest[0] as string, rest[1] as string, percent);
+    await mail.watched();
+    return report;
   },
   render: (report) => told(report, report.status),
   next: ({ agent_id }) => `midwatch summary ${agent_id}`,

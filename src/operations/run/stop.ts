@@ -20,6 +20,12 @@ export const stop: Operation = operation({
       .boolean()
       .describe("Delete log and other files afterwards, and a worktree that holds no work of its own")
       .default(false),
+    stop_files: z
+      .enum(["keep", "archive"])
+      .describe(
+        "Leave log and reports at their names, or move them to the archive now and delete the rest (as configured: keep)",
+      )
+      .optional(),
     rescue: z
       .boolean()
       .describe("With --purge: commit what is only in its worktree to midwatch/rescue/<agent>, then remove it")
@@ -28,7 +34,7 @@ export const stop: Operation = operation({
   }),
   changes: true,
   examples: ["midwatch stop build-1", "midwatch stop --grace 0 build-1 test-1", "midwatch stop --tree lead-1"],
-  run: async function* (context, { agents, tree, grace, purge, rescue, reason }): AsyncGenerator<Report> {
+  run: async function* (context, { agents, tree, grace, purge, stop_files, rescue, reason }): AsyncGenerator<Report> {
     if (rescue && !purge)
       throw usage(
         "--rescue goes with --purge: without it a worktree stays as it is.",
@@ -38,7 +44,8 @@ export const stop: Operation = operation({
     const { found, missing } = split(workspace, agents);
     if (workspace.runs.hasCompanion(found))
       context.notice("the companion comes back while a run needs it (docs/companion.md); midwatch up takes its place");
-    if (found.length > 0) yield* await workspace.runs.stop(found, { tree, graceMs: grace, purge, rescue, reason });
+    const options = { tree, graceMs: grace, purge, files: stop_files, rescue, reason };
+    if (found.length > 0) yield* await workspace.runs.stop(found, options);
     const [first] = missing;
     if (first !== undefined)
       throw new MidwatchError(first.code, missing.map(({ message }) => message).join(" "), { hint: first.hint });

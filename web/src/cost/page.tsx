@@ -191,7 +191,7 @@ function Table({ rows, by, names }: { rows: readonly CostRecord[]; by: By; names
             <th scope="col" class="n">
               Cost
             </th>
-            <th scope="col">
+            <th scope="col" class="share">
               <span class="hidden">Share</span>
             </th>
           </tr>
