@@ -11,6 +11,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { iso, monoMs } from "../core/time.ts";
 import type { Cursor, EventLog, Registers } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
+import { isLeadersBeat } from "../journal/term.ts";
 import type { Alert } from "./message.ts";
 import { Queue, type QueuedAlert, rebase, TIMING, type Timing } from "./queue.ts";
 import { routesFor, troubleIn } from "./rules.ts";
@@ -133,7 +134,7 @@ export class Alerts {
     const now = this.#now();
     let news = false;
     for await (const item of journal.read({ after: state.after ?? undefined, signal: this.#ending.signal })) {
-      const wanted = "event" in item && !state.ids.includes(item.event.id);
+      const wanted = "event" in item && !isLeadersBeat(item.event) && !state.ids.includes(item.event.id);
       const routes = wanted ? routesFor(item.event, settings.rules) : new Set<string>();
       // The place and what was taken change in one go: it may be kept by a route that has just sent something.
       state.after = item.next;

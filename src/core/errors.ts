@@ -44,6 +44,7 @@ export const ERRORS = {
   REFUSED_OWNER: { exit: 4, status: 403, retryable: false },
   REFUSED_SIGNATURE: { exit: 4, status: 403, retryable: false },
   REFUSED_TIME: { exit: 4, status: 403, retryable: false },
+  REFUSED_CLAIM: { exit: 4, status: 409, retryable: true },
   REFUSED_TERM: { exit: 4, status: 409, retryable: true },
   DISK_LOW: { exit: 5, status: 507, retryable: true },
   DISK_FULL: { exit: 5, status: 507, retryable: true },

@@ -13,6 +13,17 @@ export type VerdictPolicy = "notify" | "interrupt" | "stop";
 /** More than any model reads at once. It is kept in the intent, which everybody who looks at the run reads. */
 export const PROMPT_BYTES = 1_048_576;
 
+/** Who has claimed a task. */
+export interface TaskClaim {
+  task: TaskId;
+  /** An agent, or the name that a person gave; null when nobody has it (any more). */
+  holder: string | null;
+  /** Higher with each holder: what is done under a lower one is out of date. */
+  term: number;
+  since: string | null;
+  ttl_ms: number | null;
+}
+
 /** task.json */
 export interface TaskFact {
   v: 1;
@@ -87,7 +98,7 @@ export interface IntentFact {
   sync: Config["sync"];
   grace_ms: number;
   tier: Tier;
-  /** What it said goes to the journal when it has ended. */
+  /** What it says goes to the journal, each turn as it ends. */
   journal?: "turns";
   /** The folder in which its CLI keeps its sessions, by the run's environment; missing where nothing is read there. */
   sessions?: string;

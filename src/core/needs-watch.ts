@@ -37,12 +37,12 @@ export interface Watcher {
 
 /** `waits`: it is queued, and nobody has started it yet. `counts`: there is a budget, which counts what it spends. */
 export function needsWatch(
-  { limits, driver }: Pick<IntentFact, "limits" | "driver">,
+  { limits, driver, journal }: Pick<IntentFact, "limits" | "driver" | "journal">,
   task: Pick<TaskFact, "on_verdict"> | undefined,
   waits: boolean,
   counts: () => boolean,
 ): boolean {
   const own = waits || limits.tokens > 0 || limits.cost_usd > 0 || task?.on_verdict !== undefined;
-  // A plain command spends nothing that anybody could read.
-  return own || (driver !== "command" && counts());
+  // A plain command says and spends nothing that anybody could read.
+  return own || (driver !== "command" && (journal === "turns" || counts()));
 }

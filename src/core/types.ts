@@ -4,7 +4,7 @@
  */
 import type { Attention, Unsettled, Wake } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
-import type { GitOrigin, LimitName } from "./intent.ts";
+import type { GitOrigin, LimitName, TaskClaim } from "./intent.ts";
 import type { PassedLimit, Watcher } from "./needs-watch.ts";
 
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
@@ -239,6 +239,8 @@ export interface ShowRecord extends ListRecord {
   deferred: DeferredCall | null;
   /** Who watches the runs of its workspace for what only a reader of their logs can see. */
   watched_by: Watcher;
+  /** The claim on its task that it holds. */
+  claim: TaskClaim | null;
 }
 
 /** injected: handed to the agent. consumed: it has read it, or its stream says that it took it up. */

@@ -136,6 +136,8 @@ export interface RunPaths {
   setup: string;
   /** Messages to the agent, and what became of them. */
   messages: string;
+  /** Which conversation of the journal its turns are. */
+  turns: string;
   /** The FIFO that an interactive run reads from. */
   input: string;
   /** When it is there, the keeper ends the agent's input. */
@@ -272,6 +274,7 @@ function runPaths(of: RunPaths["of"], dir: string, archiveOf: (dir: string) => s
     stop: `${at}/stop.json`,
     hold: `${at}/hold.json`,
     limit: `${at}/limit.json`,
+    turns: `${at}/turns.json`,
     exit: `${at}/exit.json`,
     stuck: `${at}/stuck.json`,
     reported: `${at}/reported`,

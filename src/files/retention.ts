@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { formatDuration } from "../core/duration.ts";
 import { iso } from "../core/time.ts";
-import { leadership } from "../journal/leader.ts";
+import { isHoused, leadership } from "../journal/leader.ts";
 import type { Listed } from "../registry/registry.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, withReader } from "../workspace/context.ts";
@@ -60,7 +60,7 @@ export async function pruneShare(context: Context): Promise<string | undefined> 
       registry.fileBytes() > prune_over ? registry.endedFirst(undefined, SHARE_AGENTS) : [],
     );
   if ((ended.length === 0 && !emptiesNow(context)) || rests(context)) return undefined;
-  if ((await leadership(context.engine)).state === "held") return undefined;
+  if (isHoused(await leadership(context.engine))) return undefined;
   const told = announcedNow(context);
   if (told !== undefined) return told;
   const records = await prune(context, {}, { share: { ended, until } });

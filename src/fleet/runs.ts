@@ -7,12 +7,13 @@
 import { isToBeWatched } from "../budget/watched.ts";
 import { MidwatchError } from "../core/errors.ts";
 import { type AgentId, newTaskId, type TaskId } from "../core/ids.ts";
-import type { TaskFact } from "../core/intent.ts";
+import type { TaskClaim, TaskFact } from "../core/intent.ts";
 import type { ListRecord, Report, ShowRecord } from "../core/types.ts";
 import { readFacts } from "../facts/facts.ts";
 import { locate, resolveId } from "../facts/locate.ts";
 import { openWindow, type Window } from "../process/window.ts";
 import { grant, readsAll } from "../run/above.ts";
+import { type ClaimOptions, claimTask, heldClaims } from "../run/claims/claims.ts";
 import type { Launched } from "../run/launch.ts";
 import type { StartOptions } from "../run/launch-plan.ts";
 import { type ListOptions, list, show } from "../run/list.ts";
@@ -140,6 +141,16 @@ export class Runs extends HoldsContext {
     const fact = taskFact(newTaskId(), description, Date.now(), options);
     putTask(this.context, fact);
     return fact;
+  }
+
+  /** Claims a task, so that no two agents do the same: for the agent that asks, while its run lives, or for a person. Refused while it is another's. */
+  claim(task: TaskId | undefined, options: ClaimOptions = {}): Promise<TaskClaim> {
+    return claimTask(this.acting, task, options);
+  }
+
+  /** The claims that count now. */
+  claims(): Promise<TaskClaim[]> {
+    return heldClaims(this.context);
   }
 
   /** Every task of the workspace but its companion's. */

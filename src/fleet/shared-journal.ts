@@ -5,9 +5,10 @@ import { type ConsumeOptions, consume } from "../journal/consume.ts";
 import type { Cursor, Stored } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import type { EventsOptions } from "../journal/journal.ts";
-import { type Leadership, leadership, watchLeadership } from "../journal/leader.ts";
+import { isHoused, type Leadership, leadership, watchLeadership } from "../journal/leader.ts";
 import { resumeAll } from "../journal/pause.ts";
 import type { SnapshotReport } from "../journal/snapshot/project.ts";
+import { isLeadersBeat } from "../journal/term.ts";
 import { type CheckpointRecord, checkpoint } from "../messages/checkpoint.ts";
 import {
   initScripts,
@@ -31,7 +32,8 @@ export class SharedJournal extends HoldsContext {
   async *from(cursor: Cursor | "end" | undefined, signal: AbortSignal): AsyncGenerator<Stored> {
     const { journal } = this.context;
     const after = cursor === "end" ? await journal.tail(0) : cursor;
-    for await (const item of journal.read({ after, follow: true, signal })) if (!("bad" in item)) yield item;
+    for await (const item of journal.read({ after, follow: true, signal }))
+      if (!("bad" in item) && !isLeadersBeat(item.event)) yield item;
   }
 
   /** The journal, in its order, as it was read: each event with its place. */
@@ -74,6 +76,11 @@ export class SharedJournal extends HoldsContext {
   /** Who leads, as one look can tell. */
   leader(): Promise<Leadership> {
     return leadership(this.context.engine);
+  }
+
+  /** Whether a `midwatch up` or the companion leads, and so does the rounds. */
+  async isHoused(): Promise<boolean> {
+    return isHoused(await this.leader());
   }
 
   /** Again whenever it changes. */

@@ -11,6 +11,7 @@ import { type AlertHealth, healthOf } from "../up/alerts.ts";
 import { answerFleet } from "../up/answer.ts";
 import { type HouseOptions, type HouseRecord, keepHouse } from "../up/house.ts";
 import { hostName, hubSettings, type JoinCall } from "../up/join.ts";
+import { type LeadOptions, type LeadRecord, lead } from "../up/lead.ts";
 import { Loop } from "../up/loop.ts";
 import { Metrics } from "../up/metrics.ts";
 import { rosterFiles } from "../up/roster-files.ts";
@@ -23,6 +24,11 @@ export class Up extends HoldsContext {
   /** What `midwatch up` does: rounds while it leads, standing by while another does. */
   keep(options: HouseOptions): AsyncGenerator<HouseRecord> {
     return keepHouse(this.acting, options);
+  }
+
+  /** Leads, once nobody else does, until it is told to end: a lease, a term and heartbeats, no rounds and no rights. */
+  lead(options: LeadOptions): AsyncGenerator<LeadRecord> {
+    return lead(this.acting, options);
   }
 
   /** One round of `midwatch up`. */

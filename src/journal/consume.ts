@@ -5,7 +5,7 @@
 import type { CheckpointStore } from "./checkpoint.ts";
 import type { Engine } from "./engine.ts";
 import type { JournalEvent } from "./event.ts";
-import { Terms, withoutStale } from "./term.ts";
+import { isLeadersBeat, Terms, withoutStale } from "./term.ts";
 
 /** So many ids are kept: a writer that got no answer appends its event again soon, not hours later. */
 const IDS_KEPT = 64;
@@ -34,7 +34,7 @@ export async function consume(
   let handled = 0;
   const items = withoutStale(engine.read({ after: from?.place?.after, follow, signal }), terms);
   for await (const item of items) {
-    if (!("event" in item)) continue;
+    if (!("event" in item) || isLeadersBeat(item.event)) continue;
     const { event, next } = item;
     if (event.interaction <= done || ids.includes(event.id) || match?.(event) === false) continue;
     await handle(event);

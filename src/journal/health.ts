@@ -12,7 +12,7 @@ import type { JournalEvent } from "./event.ts";
 import { type Alive, heartbeats } from "./heartbeat.ts";
 import { type Leadership, leadership } from "./leader.ts";
 import { type Paused, paused } from "./pause.ts";
-import { ELECTION, Terms, withoutStale } from "./term.ts";
+import { ELECTION, HEARTBEAT, isLeadersBeat, Terms, withoutStale } from "./term.ts";
 
 const KEY = "registers/health";
 const ERRORS_KEPT = 20;
@@ -80,7 +80,8 @@ async function foldOn(engine: Engine, ttlMs: number): Promise<Fold> {
   const terms = new Terms(engine, fold.terms);
   for await (const item of withoutStale(engine.read({ after: fold.after ?? undefined }), terms)) {
     fold.after = item.next;
-    if ("event" in item) add(fold, item.event, ttlMs);
+    // Who leads has a file that tells more.
+    if ("event" in item && !isLeadersBeat(item.event)) add(fold, item.event, ttlMs);
   }
   fold.terms = terms.known;
   return fold;
@@ -90,7 +91,7 @@ function add(fold: Fold, { type, actor, timestamp, content, term }: JournalEvent
   if (type === "error") fold.errors = [...fold.errors, { timestamp, actor, content }].slice(-ERRORS_KEPT);
   if (type === ELECTION)
     fold.elections = [...fold.elections, { timestamp, actor, term: term ?? 0 }].slice(-ELECTIONS_KEPT);
-  if (type !== "heartbeat") return;
+  if (type !== HEARTBEAT) return;
   const before = fold.beats[actor];
   const goesOn = before !== undefined && Date.parse(timestamp) - Date.parse(before.last) <= ttlMs;
   // The one heard last comes last, and the first ones are forgotten.

@@ -3,6 +3,7 @@ import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
 import type { Cursor, EventLog, Stored } from "./engine.ts";
 import { checkInput, type EventInput, type JournalEvent, makeEvent } from "./event.ts";
+import { isLeadersBeat } from "./term.ts";
 
 interface EventFilter {
   type?: string | undefined;
@@ -85,9 +86,10 @@ export class Journal {
   }
 }
 
+/** The heartbeats of whoever leads would bury the rest: they are given to those who ask for that type. */
 function fits(event: JournalEvent, { type, actor, interaction, sinceMs }: EventFilter): boolean {
   return (
-    (type === undefined || event.type === type) &&
+    (type === undefined ? !isLeadersBeat(event) : event.type === type) &&
     (actor === undefined || event.actor === actor) &&
     (interaction === undefined || event.interaction === interaction) &&
     (sinceMs === undefined || Date.parse(event.timestamp) >= sinceMs)

@@ -9,22 +9,30 @@ import { MidwatchError, toMidwatchError } from "../core/errors.ts";
 import { monoMs } from "../core/time.ts";
 import { isGone, self } from "../process/identity.ts";
 import type { Engine, Registers } from "./engine.ts";
-import type { JournalEvent } from "./event.ts";
+import { type JournalEvent, makeEvent } from "./event.ts";
 import { Heartbeat, sweepHeartbeats } from "./heartbeat.ts";
 import { Lease, type LeaseStep, type LeaseValue } from "./lease.ts";
 import { Pause } from "./pause.ts";
-import { LEADER } from "./term.ts";
+import { HEARTBEAT, LEADER } from "./term.ts";
 
 /** A crash is noticed at the next look. */
 const LOOK_MAX_MS = 250;
 /** Who leads only has to renew in time. */
 const LEADER_LOOK_MAX_MS = 1000;
+/** Of the lease's time: so no heartbeat is as old as all of it while its leader lives. */
+const BEATS_EVERY = 0.5;
+/** Of one who leads and does no more: `midwatch lead`. */
+const LEADS_ONLY = "lead";
 
 /** How a process wants to lead. */
 export interface LeaderOptions {
   ttlMs: number;
-  /** What this process is, such as `up`; the beginning of its name. */
+  /** What this process is, such as `up`; the beginning of its name. One that is called `lead` does no rounds. */
   kind: string;
+  /** For whom it leads, when that is an agent: what it appends is told under this name. */
+  actor?: string | undefined;
+  /** Whether anybody is there to hear that we lead: then the journal gets an event of the type heartbeat, again and again. */
+  heard?: (() => boolean) | undefined;
   /** What to do after a write error, and where to tell of it. */
   pause: Config["pause"];
   tell(text: string): void;
@@ -37,6 +45,8 @@ export interface LeaderOptions {
 export class Leader {
   /** Under which others see it: its kind, its pid and some digits. */
   readonly name: string;
+  /** Under which the journal tells of it. */
+  readonly actor: string;
   /** For the work of this process: one that cannot be written pauses it, as it pauses the looks. */
   readonly pause: Pause;
   readonly #lease: Lease;
@@ -46,15 +56,19 @@ export class Leader {
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
   #term: number | undefined;
+  #beatenMs = Number.NEGATIVE_INFINITY;
+  #beating: Promise<unknown> | undefined;
   #wake: (() => void) | undefined;
   #fault: MidwatchError | undefined;
 
   constructor(engine: Engine, options: LeaderOptions) {
     this.name = `${options.kind}-${process.pid}-${randomBytes(3).toString("hex")}`;
+    this.actor = options.actor ?? this.name;
     this.#engine = engine;
     this.#options = options;
     const onStep = options.onStep === undefined ? {} : { onStep: options.onStep };
-    this.#lease = new Lease(engine, { holder: this.name, process: self(), ttlMs: options.ttlMs, ...onStep });
+    const { ttlMs } = options;
+    this.#lease = new Lease(engine, { holder: this.name, actor: this.actor, process: self(), ttlMs, ...onStep });
     this.#heartbeat = new Heartbeat(engine, this.name, options.kind);
     const { pause: mode, tell, signal } = options;
     const end = (): void => {
@@ -70,6 +84,12 @@ export class Leader {
   /** The term in which we lead at this moment; undefined when we do not. */
   get term(): number | undefined {
     return this.#lease.term;
+  }
+
+  /** Somebody else leads, and does no rounds (`midwatch lead`). */
+  get isLedOnly(): boolean {
+    const { other } = this.#lease;
+    return other !== undefined && !doesRounds(other);
   }
 
   /** Appends with our term; false when we do not lead. */
@@ -108,9 +128,30 @@ export class Leader {
         failing = true; // Once for a row of failures: the next look is soon.
       }
       await this.#tell();
+      this.#beat();
       const most = this.#lease.term === undefined ? LOOK_MAX_MS : LEADER_LOOK_MAX_MS;
       await sleep(Math.min(most, ttlMs / 16), undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** Beside the looks: a disk that is slow must not cost us the lease. What cannot be written is told by those who have more to say. */
+  #beat(): void {
+    const due = monoMs() - this.#beatenMs >= BEATS_EVERY * this.#options.ttlMs;
+    if (this.term === undefined || !due || this.#beating !== undefined) return;
+    this.#beating = this.#sayAlive(this.term)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#beating = undefined;
+      });
+  }
+
+  async #sayAlive(term: number): Promise<void> {
+    const { ttlMs, heard } = this.#options;
+    if (heard?.() !== true) return;
+    this.#beatenMs = monoMs();
+    const { actor } = this;
+    const content = `${actor} leads (term ${term})`;
+    await this.append([makeEvent({ interaction: 0, actor, type: HEARTBEAT, content, data: { ttl_ms: ttlMs } })]);
   }
 
   /** What no waiting mends, such as a file system without hard links. */
@@ -123,6 +164,7 @@ export class Leader {
     const { term } = this.#lease;
     if (term === this.#term) return;
     this.#term = term;
+    this.#beatenMs = Number.NEGATIVE_INFINITY; // A new leader says so at once.
     this.#wake?.();
     if (term !== undefined) await sweepHeartbeats(this.#engine).catch(() => undefined);
   }
@@ -131,6 +173,7 @@ export class Leader {
   async close(): Promise<void> {
     this.#ending.abort();
     await this.#running;
+    await this.#beating;
     await this.#lease.resign().catch(() => undefined);
     await this.#heartbeat.end().catch(() => undefined);
   }
@@ -156,6 +199,15 @@ export async function leadership(registers: Registers): Promise<Leadership> {
     return { role, state: "none", holder: null, term: null, since: null, pid: null, ttl_ms: null };
   const { holder, term, since, process: who, ttl_ms } = value;
   return { role, state: stateOf(value), holder, term, since, pid: who?.pid ?? null, ttl_ms };
+}
+
+/** Whether somebody leads who does the rounds of `midwatch up`. */
+export function isHoused({ state, holder }: Leadership): boolean {
+  return state === "held" && holder !== null && doesRounds(holder);
+}
+
+function doesRounds(holder: string): boolean {
+  return !holder.startsWith(`${LEADS_ONLY}-`);
 }
 
 export async function* watchLeadership(registers: Registers, signal: AbortSignal): AsyncGenerator<Leadership> {

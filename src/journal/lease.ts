@@ -40,6 +40,8 @@ export interface LeaseOptions {
   process: Somebody | null;
   ttlMs: number;
   role?: string;
+  /** Whom its election names; the holder. */
+  actor?: string;
   clock?: { monoMs(): number; wallMs(): number };
   isGone?(process: Somebody): boolean;
   newId?(): string;
@@ -58,13 +60,14 @@ export class Lease {
   readonly key: string;
   readonly #engine: Engine;
   readonly #options: Required<Omit<LeaseOptions, "onStep">> & Pick<LeaseOptions, "onStep">;
+  #other: string | undefined;
   #held: Held | undefined;
   #seen: { what: string; mono: number } | undefined;
 
   constructor(engine: Engine, options: LeaseOptions) {
     this.#engine = engine;
     const clock = { monoMs, wallMs: () => Date.now() };
-    this.#options = { role: LEADER, clock, isGone, newId: uuidv7, ...options };
+    this.#options = { role: LEADER, actor: options.holder, clock, isGone, newId: uuidv7, ...options };
     this.key = `leases/${this.#options.role}`;
   }
 
@@ -77,15 +80,22 @@ export class Lease {
     return mono - held.sent.mono < least && wall - held.sent.wall < least ? held.term : undefined;
   }
 
+  /** Who had the lease when we looked last and did not get it. */
+  get other(): string | undefined {
+    return this.#other;
+  }
+
   /** One look, and what follows from it: renew, take over, or stand by. To be called again soon, and never twice at once. */
   async step(): Promise<void> {
     const found = await this.#engine.get<LeaseValue | null>(this.key);
     this.#at("read");
     const { value, rev } = { value: found?.value ?? undefined, rev: found?.rev ?? 0 };
+    this.#other = undefined;
     if (this.#held !== undefined && value?.holder === this.#options.holder && value.term === this.#held.term)
       return await this.#renew(this.#held, rev);
     this.#held = undefined;
     if (this.#isFree(rev, value)) await this.#take(rev, value?.term ?? 0);
+    else this.#other = value?.holder;
   }
 
   /** Gives the lease back, so that nobody has to wait for its end. */
@@ -153,7 +163,7 @@ export class Lease {
 
   /** May be done again after an error: the same mark and the same event, each taking effect once. */
   async #elect(held: Held): Promise<void> {
-    const { holder, role } = this.#options;
+    const { actor, role } = this.#options;
     const key = termKey(role, held.term);
     const mark: TermMark = { event: held.election };
     if ((await this.#engine.set(key, mark, 0)) === undefined) {
@@ -169,9 +179,9 @@ export class Lease {
         v: 1,
         id: held.election,
         interaction: 0,
-        actor: holder,
+        actor,
         type: ELECTION,
-        content: `${holder} leads (term ${held.term})`,
+        content: `${actor} leads (term ${held.term})`,
         timestamp: held.since,
         term: held.term,
         ...(role === LEADER ? {} : { role }),

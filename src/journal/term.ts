@@ -4,13 +4,20 @@
  * The winner of a lease first keeps a mark `leases/<role>/term-<t>` with the id of its election, and then appends that election to
  * the journal. So whoever reads the election finds the mark, and all readers decide alike. An election without its mark counts for
  * nothing. What a leader appends carries its term and counts while that is the highest proven term before it: a leader that stood
- * still in the middle of a write and wakes behind its successor writes lines that nobody sees.
+ * still in the middle of a write and wakes behind its successor writes lines that nobody sees. Only its heartbeats count in any case:
+ * that it led when it said so stays true, and no reader has to look for elections because of them.
  */
 import type { BadLine, Cursor, Engine, EventLog, ReadOptions, Registers, Stored } from "./engine.ts";
 import type { JournalEvent } from "./event.ts";
 
 export const LEADER = "leader";
 export const ELECTION = "leader_election";
+export const HEARTBEAT = "heartbeat";
+
+/** Said by whoever leads, again and again, for those who have nothing but the file. No news: most readers pass over it. */
+export function isLeadersBeat({ type, term }: JournalEvent): boolean {
+  return type === HEARTBEAT && typeof term === "number";
+}
 
 /** What the mark of a term holds. */
 export interface TermMark {
@@ -45,7 +52,7 @@ export class Terms {
       this.#proven.set(role, term);
       return true;
     }
-    return typeof term !== "number" || term === this.#proven.get(role);
+    return typeof term !== "number" || isLeadersBeat(event) || term === this.#proven.get(role);
   }
 
   async #isProven(role: string, term: number, id: string): Promise<boolean> {
@@ -72,7 +79,8 @@ export function fenced(engine: Engine): EventLog {
       after === undefined ? new Terms(engine) : after === last?.at ? new Terms(engine, last.known) : undefined;
     for await (const item of engine.read(options)) {
       // Only what comes from leaders needs to know the elections before the cursor; most readers never meet it.
-      if ("event" in item && item.event.term !== undefined) terms ??= await termsBefore(engine, item);
+      if ("event" in item && item.event.term !== undefined && !isLeadersBeat(item.event))
+        terms ??= await termsBefore(engine, item);
       const counts = !("event" in item) || terms === undefined || (await terms.admit(item.event));
       if (terms !== undefined) last = { at: item.next, known: terms.known };
       if (counts) yield item;

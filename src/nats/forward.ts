@@ -7,6 +7,7 @@ import type { StoredMsg } from "@nats-io/jetstream";
 import { parseJson } from "../core/json.ts";
 import type { Cursor, EventLog } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
+import { isLeadersBeat } from "../journal/term.ts";
 import { isNotFound } from "./fault.ts";
 import type { Hub } from "./hub.ts";
 import type { Names } from "./names.ts";
@@ -88,7 +89,7 @@ export class Forwarder {
     for await (const item of log.read({ after: place.after })) {
       const at = reached;
       reached = item.next;
-      if (!("event" in item) || place.skip.has(item.event.id)) continue;
+      if (!("event" in item) || isLeadersBeat(item.event) || place.skip.has(item.event.id)) continue;
       const payload = this.#payload(hide(item.event), most);
       if (batch.length === BATCH || bytes + payload.length > BATCH_BYTES) {
         reached = at;

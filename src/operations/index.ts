@@ -15,6 +15,7 @@ import { alert } from "./journal/alert.ts";
 import { checkpoint } from "./journal/checkpoint.ts";
 import { event } from "./journal/event.ts";
 import { events } from "./journal/events.ts";
+import { lead } from "./journal/lead.ts";
 import { leader } from "./journal/leader.ts";
 import { snapshot } from "./journal/snapshot.ts";
 import { sync } from "./journal/sync.ts";
@@ -33,6 +34,7 @@ import { summary, watch } from "./read/summary.ts";
 import { timeline } from "./read/timeline.ts";
 import { remotely } from "./remote.ts";
 import { attach } from "./run/attach.ts";
+import { claim } from "./run/claim.ts";
 import { ls } from "./run/ls.ts";
 import { finding, progress } from "./run/report.ts";
 import { restart } from "./run/restart.ts";
@@ -66,6 +68,7 @@ const all: readonly Operation[] = [
   attach,
   task,
   tasks,
+  claim,
   progress,
   finding,
   event,
@@ -74,6 +77,7 @@ const all: readonly Operation[] = [
   checkpoint,
   sync,
   leader,
+  lead,
   health,
   ...alert,
   up,

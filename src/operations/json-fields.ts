@@ -108,7 +108,14 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
   send: { ...MESSAGE, waited: "with --wait" },
   messages: MESSAGE,
   task: TASK,
-  tasks: TASK,
+  tasks: { ...TASK, claim: "as `claim`; null when nobody has it" },
+  claim: {
+    task: "",
+    holder: "an agent, or the name that a person gave; null when nobody has it (any more)",
+    term: "higher with each holder",
+    since: "",
+    ttl_ms: "after which it ends by itself; null when it does not",
+  } satisfies Fields<Answer<"runs", "claim">>,
   progress: {
     timestamp: "",
     agent_id: "",
@@ -172,6 +179,12 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     pid: "",
     ttl_ms: "",
   } satisfies Fields<Answer<"journal", "leader">>,
+  lead: {
+    state: "`leads`, `ended` (the command), `lost` (the lease), `not_elected`",
+    actor: "who leads, or wanted to: inside a run its agent",
+    term: "null when it does not lead",
+    exit: "of the command; null when a signal ended it, or it has not ended",
+  } satisfies Fields<Answer<"up", "lead">>,
   health: {
     state: "`ok`, `warning`, `failed`",
     leader: "as `leader`",

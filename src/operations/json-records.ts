@@ -75,6 +75,7 @@ export const SHOW: Fields<ShowRecord> = {
   pinned: "no prune takes it",
   subagents: "how many agents its CLI started inside its own process, when it has ended",
   deferred: "`{id, tool, input}` of the call that it left for a person to decide",
+  claim: "as `claim`, when it holds the one on its task",
   watched_by: "`{by, agent, pid}`: `up`, `companion` or null; the companion's agent; the process",
 };
 

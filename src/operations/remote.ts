@@ -226,5 +226,6 @@ function shownLast(record: FleetRecord): unknown {
     subagents: null,
     deferred: null,
     watched_by: { by: null, agent: null, pid: null },
+    claim: null,
   };
 }

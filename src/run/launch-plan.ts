@@ -47,7 +47,7 @@ export interface StartOptions {
   worktree?: boolean | undefined;
   /** The name of that branch; `midwatch/<agent>` unless told otherwise. */
   branch?: string | undefined;
-  /** What the agent said, turn by turn, goes to the journal when it has ended. */
+  /** What the agent says goes to the journal, each turn as it ends. */
   journal?: "turns" | undefined;
   /** Give it midwatch's MCP server, where its CLI takes one. True unless told otherwise. */
   mcp?: boolean | undefined;

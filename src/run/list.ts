@@ -19,6 +19,7 @@ import { companionOf, watcherOf } from "../workspace/companion.ts";
 import { type Context, withReader } from "../workspace/context.ts";
 import { isOurs } from "../workspace/trust.ts";
 import { worktreeState } from "../worktree/worktree.ts";
+import { heldClaims } from "./claims/claims.ts";
 import { reconcile } from "./reconcile.ts";
 
 export interface ListOptions {
@@ -110,6 +111,7 @@ export async function show(context: Context, agent: AgentId, observed: readonly 
     deferred: deferred && { ...deferred, input: maskers.of(agent, run.run).value(deferred.input) },
     children: below(context, agent, observed),
     watched_by: await watcherOf(context),
+    claim: isOver(run) ? null : ((await heldClaims(context, task)).find(({ holder }) => holder === agent) ?? null),
     // Git runs what a repository says: not in one that came with a stranger's workspace.
     worktree: isOurs(context) ? await worktreeState(context, { task, agent, run: run.run }) : null,
   };

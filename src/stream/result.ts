@@ -1,29 +1,24 @@
 /** What an ended run's stream tells: its outcome, session, tokens and cost, as its driver reads them. */
 import { toMidwatchError } from "../core/errors.ts";
-import { maskText } from "../core/mask/mask.ts";
 import { questionIn } from "../core/question.ts";
 import type { DeferredCall, RunResult } from "../core/types.ts";
 import type { Activity, Driver, StreamResult } from "../drivers/driver.ts";
 import { callText } from "../facts/call-text.ts";
 import type { Facts } from "../facts/facts.ts";
 import { interruptedBy } from "../facts/state.ts";
-import { placeId } from "../journal/event.ts";
-import { Journal } from "../journal/journal.ts";
-import { knownHighest } from "../journal/snapshot/snapshot.ts";
 import type { LogRecord } from "../log/record.ts";
 import { spent } from "../spend/spent.ts";
-import { type AuditEvent, audit } from "../workspace/audit.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 import { findDriver } from "../workspace/find-driver.ts";
 import { RunLog } from "./run-log.ts";
 import { openStream, type Streams } from "./streams.ts";
+import { Turns } from "./turns.ts";
 
 const STDERR_MAX = 4096;
 const TEXT_MAX = 2000;
 const INPUT_MAX = 16_384;
-const TURN_MAX = 20_000;
-/** Of a run that says more, the last ones. */
-const TURNS_MAX = 1000;
+/** Of a log whose turns are told: read at a stretch, and told, so that memory stays bounded. */
+const TOLD_BYTES = 4 << 20;
 
 /** Null for drivers whose lines say nothing about the run. With `streams`, what was read already is not read again. */
 export async function readResult(
@@ -45,8 +40,10 @@ export async function readResult(
   const known = said === undefined ? await streams?.of({ ...name, facts }) : undefined;
   const listener = said && ((activities: readonly Activity[], record: LogRecord) => said.take(activities, record));
   const state = known?.isWhole ? known : openStream(context, { ...name, facts }, driver, listener);
-  await state.readOn(false);
-  await said?.tell();
+  for (let more = true; more; ) {
+    more = await state.readOn(false, said && TOLD_BYTES);
+    await said?.tell();
+  }
   const { result } = state;
   const { outcome, reason } = driver.judge({
     exit: { code: exit?.code ?? null, signal: exit?.signal ?? null },
@@ -93,45 +90,4 @@ function stderrEnd(context: Context, name: RunName): string {
   const size = log.end(false);
   const bytes = Buffer.alloc(Math.min(size, STDERR_MAX));
   return bytes.toString("utf8", 0, log.source.read(bytes, size - bytes.length));
-}
-
-/** What an agent said, turn by turn, as one conversation of the journal (`run --journal turns`). */
-class Turns {
-  readonly #context: Context;
-  readonly #name: RunName;
-  #told: AuditEvent[] = [];
-
-  constructor(context: Context, name: RunName) {
-    this.#context = context;
-    this.#name = name;
-  }
-
-  take(activities: readonly Activity[], { offset, timestamp }: LogRecord): void {
-    const { agent, task, run } = this.#name;
-    for (const [i, activity] of activities.entries()) {
-      if (activity.kind !== "said" || activity.text.trim() === "") continue;
-      this.#told.push({
-        // A cleanup that is done twice tells the same turns with the same ids.
-        id: placeId("turn", `${agent}.${run}`, `${offset}.${i}`),
-        type: "turn",
-        actor: agent,
-        agent,
-        task,
-        content: maskText(activity.text).slice(0, TURN_MAX),
-        data: { run },
-        ...(timestamp ? { timestamp } : {}),
-      });
-    }
-    if (this.#told.length > 2 * TURNS_MAX) this.#told = this.#told.slice(-TURNS_MAX);
-  }
-
-  async tell(): Promise<void> {
-    if (this.#told.length === 0) return;
-    const { journal, layout } = this.#context;
-    const interaction = await new Journal(journal).nextInteraction(knownHighest(layout));
-    audit(
-      this.#context,
-      this.#told.slice(-TURNS_MAX).map((event) => ({ ...event, interaction })),
-    );
-  }
 }

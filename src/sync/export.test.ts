@@ -42,6 +42,29 @@ it("exports what is new, once, with a clock and a number that grow", async () =>
   ]);
 });
 
+it("who leads on this machine is not told to others: heartbeats with a term stay here, those of anybody else go out", async () => {
+  const { log, say, go, lines } = place();
+  const beat = (more: object) => ({
+    ...makeEvent({ interaction: 0, actor: "up-1", type: "heartbeat", content: "h" }),
+    ...more,
+  });
+  await log.append([beat({ term: 3 })]);
+  await say("a");
+  for (let i = 0; i < 3; i++) {
+    await log.append([beat({ term: 3 })]);
+    await go();
+  }
+  await log.append([beat({ content: "an agent's" })]);
+  await say("b");
+  await go();
+  await go();
+  expect(lines().map(({ content, lc, n }) => [content, lc, n])).toEqual([
+    ["a", 1, 1],
+    ["an agent's", 2, 2],
+    ["b", 3, 3],
+  ]);
+});
+
 it("goes on behind a torn line of a killed export, and behind everything that came from others", async () => {
   const { paths, say, go, file, lines } = place();
   await say("a", "b");

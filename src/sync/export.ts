@@ -11,6 +11,7 @@ import type { Cursor, EventLog } from "../journal/engine.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import { Quarantine } from "../journal/quarantine.ts";
 import { knownHighest } from "../journal/snapshot/snapshot.ts";
+import { isLeadersBeat } from "../journal/term.ts";
 import { wholeEnd } from "../log/lines.ts";
 import { FileSource } from "../log/source.ts";
 import { lastLine, type OriginEvent, placed } from "./line.ts";
@@ -59,6 +60,8 @@ async function exportNew(
         continue;
       }
       quarantine.met(item.event.id);
+      // Who leads here is nobody else's news.
+      if (isLeadersBeat(item.event)) continue;
       if (!start.skip.has(item.event.id)) own.write(mask(item.event), { lc: ++lc, n: ++n, at });
     }
     own.flush();

@@ -1,13 +1,14 @@
 /**
  * What `midwatch up` does. Only the leader does rounds; the others stand by and follow it at once when it ends, and after the time of
- * its lease when it hangs. Rounds do no harm when two overlap for a moment: each part does its work once.
+ * its lease when it hangs. While `midwatch lead` leads, which does none, whoever has the place of those who watch does them. Rounds do no harm when two overlap for a moment: each part does its work once.
  */
 import type { Alerts } from "../alert/alerts.ts";
 import type { Observed } from "../facts/observe.ts";
 import { keepHealth } from "../journal/health.ts";
-import { Leader, leadership } from "../journal/leader.ts";
+import { isHoused, Leader, leadership } from "../journal/leader.ts";
 import { snapshotRounds } from "../messages/journal.ts";
 import { watchRounds } from "../watch/watch-rounds.ts";
+import { anyAgentLives } from "../workspace/companion.ts";
 import type { Context } from "../workspace/context.ts";
 import { openAlerts } from "./alerts.ts";
 import { Loop, type Round } from "./loop.ts";
@@ -71,10 +72,13 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
     pause,
     tell,
     signal,
+    heard: () => anyAgentLives(context),
   });
+  // Limits are kept whoever leads: an agent that does (`midwatch lead`) must not get rid of its own.
+  const may = (): boolean => leader.term !== undefined || (leader.isLedOnly && (place?.isTaken ?? true));
   const quietMs = place === undefined ? QUIET_COMPANION_MS : QUIET_ROUND_MS;
   let shown: number | null | undefined;
-  for (const fast of [loop.money, loop.budgets]) fast.start(() => leader.term !== undefined);
+  for (const fast of [loop.money, loop.budgets]) fast.start(may);
   try {
     await place?.take(); // Before the first look: then nobody else leads.
     await leader.wait(ROUND_MS); // The first look tells whether we lead.
@@ -83,8 +87,8 @@ export async function* keepHouse(context: Context, options: HouseOptions): Async
       const term = leader.term ?? null;
       if (term !== shown) yield { ...NOTHING, term };
       shown = term;
-      if (term === null) continue;
-      const done = await leader.pause.persist("A round", () => (leader.term === undefined ? undefined : round()));
+      if (!may()) continue;
+      const done = await leader.pause.persist("A round", () => (may() ? round() : undefined));
       if (done !== undefined && didSomething(done)) yield { ...done, term };
       if (n++ % KEEP_HEALTH_ROUNDS === 0) await leader.pause.persist("Health", () => keepHealth(context.engine, ttlMs));
     }
@@ -147,8 +151,8 @@ class Beside {
 }
 
 async function* once(context: Context, options: HouseOptions, alerts: Alerts | undefined): AsyncGenerator<HouseRecord> {
-  const { state, holder } = await leadership(context.engine);
-  if (state === "held") options.tell(`${holder} leads and does the rounds.`);
+  const leader = await leadership(context.engine);
+  if (isHoused(leader)) options.tell(`${leader.holder} leads and does the rounds.`);
   else {
     const done = await new Loop(context).round();
     await (await import("./sync.ts")).syncRounds(context, options)();

@@ -43,6 +43,10 @@ export class WatchPlace {
     this.#tell = tell;
   }
 
+  get isTaken(): boolean {
+    return this.#lock !== undefined;
+  }
+
   /** Each time before a round: another `up` may have ended, and a companion come. An agent's `up` takes no place: it could sleep on it. */
   async take(): Promise<void> {
     if (this.#lock !== undefined || callingAgent(this.#context) !== undefined) return;

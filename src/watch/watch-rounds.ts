@@ -81,7 +81,8 @@ export function watchRounds(context: Context, tell: (text: string) => void): Wat
       const only = due ? undefined : new Set(printed);
       printed.clear();
       const begun = performance.now();
-      const { summaries, more } = await rounds.round({ only, observed });
+      const { summaries, more, again } = await rounds.round({ only, observed });
+      for (const agent of again) printed.add(agent);
       behindMs = more ? performance.now() - begun : null;
       allAt = more ? 0 : due ? performance.now() + config.watch_poll : allAt;
       return summaries.filter(({ instance_id: agent, run, id, second_opinion: opinion }) => {

@@ -18,8 +18,9 @@ import { reconcile } from "../run/reconcile.ts";
 import { type RunSpent, spent, sumOf } from "../spend/spent.ts";
 import { RunLog } from "../stream/run-log.ts";
 import { StderrReading } from "../stream/stderr-reading.ts";
-import type { StreamPlace, StreamState } from "../stream/stream-state.ts";
+import type { StreamListener, StreamPlace, StreamState } from "../stream/stream-state.ts";
 import { type Beginning, keyOf, type StreamOf, Streams } from "../stream/streams.ts";
+import { Turns } from "../stream/turns.ts";
 import { companionOf } from "../workspace/companion.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { type RunSpend, recordSpend } from "../workspace/record-spend.ts";
@@ -53,6 +54,8 @@ interface Kept {
   place: StreamPlace | undefined;
   places: Places;
   stderr: StderrReading;
+  /** What it says, for the journal; when that was asked for. */
+  turns: Turns | undefined;
 }
 
 export interface WatchOptions {
@@ -73,6 +76,8 @@ export interface WatchRound {
   lines: number;
   /** There is more to read at once. */
   more: boolean;
+  /** Something about these could not be told yet. */
+  again: AgentId[];
   /** Agents that could not be read. */
   failed: { agent: AgentId; run: number; error: string }[];
 }
@@ -100,7 +105,7 @@ export class Watch {
     const wanted = all.filter(({ agent }) => options.only === undefined || options.only.has(agent));
     const nowMs = options.nowMs ?? Date.now();
     const processes = await this.#silence.look(wanted, nowMs, options.once ?? false);
-    const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, failed: [] };
+    const done: WatchRound = { summaries: [], changed: [], lines: 0, more: false, again: [], failed: [] };
     const news: Kept[] = [];
     let budget = ROUND_BYTES;
     for (const one of this.#inTurn(wanted)) {
@@ -115,6 +120,7 @@ export class Watch {
         budget -= stream.place.offset - offset;
         done.lines += stream.place.line - line;
         done.more ||= more;
+        if (kept.turns !== undefined && !(await kept.turns.tellNow())) done.again.push(one.agent);
         kept.summary = this.#summary(one, kept, stream, { more, nowMs, process: processes.get(key) ?? null });
         kept.place = stream.place;
         const placed = kept.summary.final || stream.place.offset === kept.storedOffset;
@@ -174,6 +180,7 @@ export class Watch {
       .join("\n");
     const { role, parent, name, model } = intent;
     const reading = new RunReading(assigned, this.#context.thresholds);
+    const turns = intent.journal === "turns" ? new Turns(this.#context, { task, agent, run }) : undefined;
     this.#kept.set(keyOf({ agent, run }), {
       subject: { agent, name, task, run, role, parent, model, assigned: intent.prompt ?? goal },
       goal: assigned,
@@ -186,13 +193,18 @@ export class Watch {
       place: undefined,
       places: new Places(),
       stderr: new StderrReading(),
+      turns,
     });
     const place = cursor ?? (summary?.final ? { ...summary.position, generation: 1, updated_at: iso() } : undefined);
     const counted = {
       tokens: summary?.tokens ?? null,
       cost_usd: summary?.cost_estimated ? null : (summary?.cost_usd ?? null),
     };
-    return { listener: reading.take, from: place && { place, counted } };
+    const listener: StreamListener = (activities, record, atMs) => {
+      reading.take(activities, record, atMs);
+      turns?.take(activities, record);
+    };
+    return { listener, from: place && { place, counted } };
   }
 
   #summary(

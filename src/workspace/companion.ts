@@ -7,7 +7,10 @@ import type { AgentId, TaskId } from "../core/ids.ts";
 import type { Watcher } from "../core/needs-watch.ts";
 import { iso } from "../core/time.ts";
 import type { StateFolder } from "../disk/guard/state-folder.ts";
-import { leadership } from "../journal/leader.ts";
+import { namesIn } from "../disk/inside.ts";
+import { parseActiveMark } from "../disk/layout.ts";
+import { heartbeats } from "../journal/heartbeat.ts";
+import { isHoused, leadership } from "../journal/leader.ts";
 import { withoutOuterRun } from "../process/environment.ts";
 import { keepersAbove } from "../process/identity.ts";
 import { installedWords, startApart } from "../process/self.ts";
@@ -48,7 +51,7 @@ export async function callCompanion(context: Context): Promise<void> {
   const words = starterWords(context);
   if (words === undefined) return;
   vouch(context);
-  if ((await leadership(context.engine)).state !== "held") startApart(words, companionEnvironment(context.env));
+  if (!isHoused(await leadership(context.engine))) startApart(words, companionEnvironment(context.env));
 }
 
 /** The same, until somebody watches: what an agent starts goes with it, should it end while the companion is on its way. */
@@ -84,8 +87,25 @@ export function companionEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv 
 
 /** Who watches the runs of a workspace now. */
 export async function watcherOf(context: Context): Promise<Watcher> {
-  const { state, holder, pid } = await leadership(context.engine);
-  if (state !== "held") return { by: null, agent: null, pid: null };
-  if (holder?.startsWith("companion-")) return { by: "companion", agent: companionOf(context)?.agent ?? null, pid };
-  return { by: "up", agent: null, pid };
+  const { config, engine } = context;
+  const leader = await leadership(engine);
+  if (leader.state !== "held") return NOBODY;
+  if (isHoused(leader)) return watcher(context, leader.holder ?? "", leader.pid);
+  // Somebody leads who does no rounds: then it is whoever stands by.
+  const by = (await heartbeats(engine, config.leader_ttl)).find(
+    ({ kind, state }) => state === "alive" && (kind === "up" || kind === "companion"),
+  );
+  return by === undefined ? NOBODY : watcher(context, by.actor, by.pid);
+}
+const NOBODY: Watcher = { by: null, agent: null, pid: null };
+
+function watcher(context: Context, name: string, pid: number | null): Watcher {
+  if (!name.startsWith("companion-")) return { by: "up", agent: null, pid };
+  return { by: "companion", agent: companionOf(context)?.agent ?? null, pid };
+}
+
+/** Whether there is anybody whom the companion, or another, is here for. */
+export function anyAgentLives(context: Context): boolean {
+  const marks = namesIn(context.layout.root, context.layout.active).flatMap((name) => parseActiveMark(name) ?? []);
+  return marks.length > 0 && marks.some(({ agent }) => !isCompanion(context, agent));
 }

@@ -62,6 +62,7 @@ const INPUT: Record<string, { body: object; words: string[] }> = {
     body: { interaction: 1, actor: "a", type: "note", content: "x", agent: "OTHER" },
     words: ["1", "a", "note", "x", "--agent", "OTHER"],
   },
+  claim: { body: { task: "ELSEWHERE" }, words: ["ELSEWHERE"] },
   checkpoint: { body: { agent: "OTHER", interaction: 5 }, words: ["OTHER", "5"] },
   run: { body: { command: ["true"], parent: "OTHER" }, words: ["--parent", "OTHER", "--", "true"] },
 };
@@ -89,7 +90,8 @@ it("an agent asks for all that is not its own, through each door: refused, also 
   for (const permission of ["plan", "all"] as const) {
     const { at, puppet, post } = await stage(permission);
     const other = await at.run("sleep", "60");
-    const fill = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("OTHER", other.agent)) as T;
+    const fill = <T>(value: T): T =>
+      JSON.parse(JSON.stringify(value).replaceAll("OTHER", other.agent).replaceAll("ELSEWHERE", other.task)) as T;
     for (const { name, cliOnly } of operations) {
       if (RIGHTS[name] === "anybody") continue;
       const { body, words } = fill(INPUT[name] ?? { body: {}, words: [] });

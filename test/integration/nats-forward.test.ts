@@ -45,6 +45,21 @@ describe.skipIf(!hasNats("current"))("what a host wrote goes to the hub", () => 
     return found;
   }
 
+  it("R-003.10: who leads on this host is not told to the hub", async () => {
+    expect(await atHub("beats")).toEqual([]); // Makes the stream.
+    const log = journal();
+    const beat = () => ({ ...makeEvent({ interaction: 0, actor: "up-1", type: "heartbeat", content: "h" }), term: 1 });
+    const one = await forwarder("beats", "host-a", log);
+    await log.append([beat(), note("a"), beat(), beat(), note("b"), beat()]);
+    expect(await one.round()).toBe(2);
+    await log.append([beat()]);
+    expect(await one.round()).toBe(0);
+    await log.append([note("c")]);
+    // Another process finds its place behind the last that is there.
+    expect(await (await forwarder("beats", "host-a", log)).round()).toBe(1);
+    expect((await atHub("beats")).map(({ content }) => content)).toEqual(["a", "b", "c"]);
+  });
+
   it("R-003.15: 10,000 events with the hub away and two forwarders at once: each once, in order", async () => {
     expect(await atHub("many")).toEqual([]); // Makes the stream.
     const log = journal();

@@ -5,6 +5,7 @@
 import { maskText } from "../../core/mask/mask.ts";
 import type { Cursor } from "../engine.ts";
 import type { JournalEvent } from "../event.ts";
+import { HEARTBEAT } from "../term.ts";
 import { type Headings, renderArchived, renderArchiveHeading, renderRecent, type Shown } from "./render.ts";
 
 interface Interaction {
@@ -54,7 +55,10 @@ export function emptyProjection(keep: number): Projection {
   };
 }
 
-/** Takes one event along; `archive` gets the text that goes to the end of the archive. */
+/**
+ * Takes one event along; `archive` gets the text that goes to the end of the archive. Heartbeats that follow each other, of one actor in
+ * one interaction, are one line; one that comes when its interaction is archived is no reason to go on with it there.
+ */
 export function fold(projection: Projection, event: JournalEvent, archive: (text: string) => void): void {
   const { recent, keep } = projection;
   const { interaction: n, actor, type, timestamp, to } = event;
@@ -67,6 +71,7 @@ export function fold(projection: Projection, event: JournalEvent, archive: (text
   let at = recent.findLastIndex((one) => one.n <= n);
   if (recent[at]?.n !== n) {
     if (recent.length >= keep && at < 0) {
+      if (type === HEARTBEAT) return;
       archiveEvents(projection, { n, events: [shown], late: true }, archive);
       return;
     }
@@ -78,6 +83,8 @@ export function fold(projection: Projection, event: JournalEvent, archive: (text
     }
   }
   const interaction = recent[at] as Interaction;
+  const before = interaction.events.at(-1);
+  if (type === HEARTBEAT && before?.type === HEARTBEAT && before.actor === actor) return;
   interaction.events.push(shown);
   interaction.chars += content.length;
   if (interaction.events.length > EVENTS_MAX || interaction.chars > CHARS_MAX) halve(projection, interaction, archive);

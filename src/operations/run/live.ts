@@ -66,8 +66,7 @@ function looker(workspace: Workspace, agents: readonly AgentId[]): () => Promise
   const wanted = new Set(agents);
   const watch = workspace.verdicts.rounds();
   return async () => {
-    const { state } = await workspace.journal.leader();
-    if (state !== "held") await watch.round({ only: wanted });
+    if (!(await workspace.journal.isHoused())) await watch.round({ only: wanted });
     const records = (await workspace.runs.list()).filter(({ agent }) => wanted.has(agent));
     return records.map((record) => ({ record, said: workspace.verdicts.stored(record.agent, record.run) }));
   };

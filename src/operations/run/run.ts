@@ -90,10 +90,7 @@ const input = z.strictObject({
     .boolean()
     .describe("Wait until it ends; exit 0 only if it completed. Ctrl-C ends the waiting, not the agent")
     .default(false),
-  journal: z
-    .enum(["turns"])
-    .describe("Log what the agent said to the journal, turn by turn, when it has ended")
-    .optional(),
+  journal: z.enum(["turns"]).describe("Log what the agent says to the journal, each turn as it ends").optional(),
   mcp: z
     .boolean()
     .describe("Give it midwatch's MCP tools, where its CLI takes them; --no-mcp leaves them out")

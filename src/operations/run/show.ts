@@ -61,6 +61,7 @@ export const show: Operation = operation({
     // Of another host that is away, or of an older release, nobody has said it.
     if (record.outcome === null && record.watched_by !== undefined)
       lines.push(["watched", watcherText(record.watched_by)]);
+    if (record.claim) lines.push(["claims", `${record.claim.task} (term ${record.claim.term})`]);
     if (record.worktree) lines.push(["worktree", record.worktree.path], ["branch", branchLine(record.worktree)]);
     const { attention, reason } = record;
     if (attention) lines.splice(3, 0, ["needs you", `${KIND_WORDS[attention.kind]}: ${attention.why}`]);

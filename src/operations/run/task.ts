@@ -53,14 +53,23 @@ export const tasks: Operation = operation({
   input: z.strictObject({}),
   changes: false,
   examples: ["midwatch tasks", "midwatch tasks --json | jq -r .task"],
-  run: (context) => workspaceOf(context).runs.tasks(),
+  async run(context) {
+    const { runs } = workspaceOf(context);
+    const claims = new Map((await runs.claims()).map((claim) => [claim.task, claim]));
+    return runs.tasks().map((one) => ({ ...one, claim: claims.get(one.task) ?? null }));
+  },
   render: (found, options) =>
     found.length === 0
       ? "No tasks."
       : table(
           [
-            ["TASK", "AGE", "DESCRIPTION"],
-            ...found.map((one) => [one.task, age(one.created_at), one.description.split("\n")[0]?.slice(0, 100) ?? ""]),
+            ["TASK", "AGE", "CLAIMED BY", "DESCRIPTION"],
+            ...found.map((one) => [
+              one.task,
+              age(one.created_at),
+              one.claim?.holder ?? "-",
+              one.description.split("\n")[0]?.slice(0, 100) ?? "",
+            ]),
           ],
           options,
         ),
