@@ -39,7 +39,10 @@ const CUTS_MAX = 8;
  */
 export function partsOf(bytes: Buffer, seq: number): Part[] {
   const whole = partOf(bytes, seq);
-  if (whole.event !== undefined) return [whole];
+  if (whole.event !== undefined) {
+    const space = SPACE.exec(bytes.toString("latin1", 0, HEAD))?.[0].length ?? 0; // It may be somebody's piece.
+    return space === 0 ? [whole] : [partOf(bytes.subarray(0, space), seq), { ...whole, seq: seq + space }];
+  }
   const last = lastEvent(bytes, seq);
   const rest = last === undefined ? bytes : bytes.subarray(0, last.seq - seq);
   const cuts = cutsOf(rest);
@@ -86,6 +89,7 @@ function joined(bytes: Buffer, seq: number): JournalEvent | undefined {
 const OPEN_ENDED = ["not JSON", "not UTF-8", "torn"];
 const BEGINS = /^\s*\{\s*(?:"|$)/;
 const OBJECT = /^\s*\{\s*"/;
+const SPACE = /^\s+(?=\{"v":1,"id":)/;
 const ENDS = /\}\s*$/;
 /** So many bytes are looked at to see it. */
 const HEAD = 64;
