@@ -7,7 +7,7 @@ import { folder } from "../../test/support/folder.ts";
 import { EmbeddedLog } from "./embedded.ts";
 import type { Stored } from "./engine.ts";
 import { makeEvent } from "./event.ts";
-import { Joining, type Part, type Piece, partsOf } from "./pieces.ts";
+import { Joining, type Part, type Piece, partsOf, REACH_BYTES, type Taken } from "./pieces.ts";
 
 interface Written {
   bytes: Buffer;
@@ -205,5 +205,45 @@ describe("pieces of lines", () => {
       { numRuns: 60 },
     );
     await log.close();
+  });
+});
+
+describe("the bounds of joining", () => {
+  const half = shell("x".repeat(200), false);
+  const piece = (bytes: Buffer, seq: number): Piece => ({ seq, bytes, reason: "not JSON" });
+
+  it("no piece is joined with one that is 4 MiB away, or behind 64 others", () => {
+    const far = new Joining();
+    far.take(piece(half.subarray(0, 100), 0));
+    const late = far.take(piece(half.subarray(100, -1), REACH_BYTES));
+    expect(late.event).toBeUndefined();
+    expect(late.dead.map(({ seq }) => seq)).toEqual([0, REACH_BYTES]);
+    const many = new Joining();
+    many.take(piece(Buffer.from('{"x":"'), 0));
+    const dead = Array.from({ length: 64 }, (_, i) => many.take(piece(Buffer.from("text"), 10 + i)).dead).flat();
+    expect(dead).toHaveLength(65);
+  });
+
+  it("a joined line has no type of ours and no term, and its id is that of its place", () => {
+    const event = { interaction: 1, actor: "midwatch", type: "note", content: "x", timestamp: "2026-11-15T19:00:00Z" };
+    const take = (more: object): Taken => {
+      const bytes = Buffer.from(JSON.stringify({ ...event, ...more }));
+      const joining = new Joining();
+      joining.take(piece(bytes.subarray(0, 40), 0));
+      return joining.take(piece(bytes.subarray(40), 500));
+    };
+    expect(take({ type: "agent.ended" }).event).toBeUndefined();
+    expect(take({ term: 3 }).event).toBeUndefined();
+    expect(take({ id: "an-id-of-another" }).event?.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8/);
+    expect(take({}).event?.content).toBe("x");
+  });
+
+  it("what is torn or of another kind stands for itself", () => {
+    const alone = (text: string, reason: string): number =>
+      new Joining().take({ seq: 0, bytes: Buffer.from(text), reason }).dead.length;
+    expect(alone('{"v":1,"id":"x","content":"ab', "not JSON")).toBe(1);
+    expect(alone("no beginning", "not JSON")).toBe(1);
+    expect(alone('{"v":2,"id":"x"}', "its version is 2, not 1")).toBe(1);
+    expect(alone('{"interaction":1,"con', "not JSON")).toBe(0);
   });
 });
