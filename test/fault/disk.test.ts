@@ -214,6 +214,9 @@ describe("output and folders", () => {
       expect((await rawLog(workspace, agent)).toString()).toBe(numbers(400));
       const done = readFact<DoneFact>({ sealed: `${run}.json` }, join(run, "done.json"));
       if (what !== "the run folder") expect(done?.mirrored).toBe(true);
+      expect(done?.restored).toBeGreaterThan(0);
+      const events = readFileSync(join(workspace.root, "events.log"), "utf8");
+      expect(events.split('"type":"agent.restored"')).toHaveLength(2);
     });
   }
 
