@@ -61,6 +61,7 @@ export class StreamState {
   readonly #aside: AsideFiles | undefined;
   #place: StreamPlace = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0, updated_at: iso() };
   #received = 0;
+  #bad = { count: 0, first: null as { line_number: number | null; error: string } | null };
   #version = 0;
   #turn: Promise<void> = Promise.resolve();
   /** Of what was read up to the place. */
@@ -122,6 +123,11 @@ export class StreamState {
     } finally {
       this.#log.close();
     }
+  }
+
+  /** Whole lines that should be JSON and are not, as far as they were read, and the first of them. */
+  get bad(): { count: number; first: { line_number: number | null; error: string } | null } {
+    return this.#bad;
   }
 
   /** Another one when more was read, by whomever. */
@@ -214,6 +220,10 @@ export class StreamState {
 
   #take(record: LogRecord | undefined): void {
     if (record === undefined) return;
+    if (record.type === "parse_error" && record.partial === undefined) {
+      const { line_number = null, error = "" } = record;
+      this.#bad = { count: this.#bad.count + 1, first: this.#bad.first ?? { line_number, error } };
+    }
     const atMs = record.timestamp ? (parseRfc3339(record.timestamp) ?? null) : null;
     const activities = understand(this.#driver, this.#reader, record, atMs);
     for (const activity of activities)
