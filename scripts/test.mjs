@@ -13,6 +13,7 @@ const PACKAGES = [
   "jq",
   "strace",
   "tmux",
+  "logrotate",
   "valgrind",
   "chromium",
   "rg",

@@ -18,6 +18,10 @@ export type { TaskFact } from "./core/intent.ts";
 export type { LogOptions, LogRecord, Page } from "./fleet/workspace.ts";
 export type { SearchHit } from "./stream/search.ts";
 
+// Any JSONL file, without a workspace.
+export { JSONLWriter } from "./log/jsonl/writer.ts";
+export { type FollowedRecord, type JSONLFollowOptions, JSONLReader } from "./watch/jsonl-reader.ts";
+
 // workspace.files: what those that ended leave behind.
 export type { Archived, PinRecord, PruneOptions, PruneRecord } from "./fleet/workspace.ts";
 

@@ -364,7 +364,13 @@ export interface DoneFact {
   log_bytes: number;
   log_lines: number;
   stderr_bytes: number;
+  /** The log was deleted while it ran: it is a copy of what the agent printed into the deleted file. */
   mirrored: boolean;
+  /** How often its log or folder had lost its name and was put back, with all that was printed. Missing before 0.2. */
+  restored?: number;
+  /** How often somebody took away what was in its log while it ran, and how much of it had been seen by then. Missing before 0.2. */
+  cuts?: number;
+  cut_bytes?: number;
   /** Whether all of the log is on stable storage: false when a sync failed, null with `sync` none. Missing before 0.2. */
   durable?: boolean | null;
   removed: { path: string; bytes: number }[];

@@ -107,6 +107,9 @@ describe("archive", () => {
       error: expect.stringContaining("damaged"),
     });
     expect((await rawLog(workspace, agent)).equals(bytes)).toBe(true);
+    await workspace.files.archive(agent);
+    const events = readFileSync(join(workspace.root, "events.log"), "utf8").split("\n");
+    expect(events.filter((line) => line.includes("is damaged and was kept aside as"))).toHaveLength(1);
   });
 
   it("R-000.27: kill -9 at any moment leaves the log whole in one place, and the next call finishes", async () => {

@@ -230,6 +230,25 @@ it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, re
   expect(positions.all()).toEqual([]);
 });
 
+it("R-000.23: a live log is validated as it is read: lines that are no JSON are counted, and told once", async () => {
+  const made = lab();
+  const broken = `printf '{"type":\\n'; until [ -e go ]; do sleep 0.02; done; echo no JSON; printf 'torn'; exec sleep 60`;
+  const workspace = made.open({ env: speaker(made.folder, [init], broken) });
+  const { agent } = await workspace.runs.start({ driver: "claude", prompt: "parser", cwd: made.folder });
+  const count = async (by: Verdicts): Promise<number | undefined> =>
+    (await by.rounds().round()).summaries.find((one) => one.instance_id === agent)?.bad_lines;
+  await until(async () => (await count(workspace.verdicts)) === 1);
+  writeFileSync(join(made.folder, "go"), "");
+  for (const by of [workspace, made.open()]) await until(async () => (await count(by.verdicts)) === 2);
+  await workspace.runs.stop([agent], { graceMs: 0 });
+  await made.open().verdicts.rounds().round();
+  const told: JournalEvent[] = [];
+  for await (const { event } of workspace.journal.events({ type: "agent.bad_line" })) told.push(event);
+  expect(told).toMatchObject([
+    { agent, data: { run: 1, line_number: 2, severity: "warning", error: expect.any(String) } },
+  ]);
+});
+
 it("R-001.10: without its database the watch begins anew and comes to the same", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP) });

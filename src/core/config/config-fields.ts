@@ -21,8 +21,8 @@ export const CONFIG_FIELDS = {
   disk_policy: { kind: ["hold", "stop"], default: "hold", about: "What happens to an agent below the floor" },
   output_limit: {
     kind: "size",
-    default: "2GiB",
-    about: "Output of one run above which it is stopped, outcome limit",
+    default: "0",
+    about: "Output of one run above which it is stopped, outcome limit; 0 is none, and the disk floor holds it",
     guard: "limit",
   },
   sync: {
@@ -138,6 +138,21 @@ export const CONFIG_FIELDS = {
     default: "5G",
     about:
       "Size of the workspace above which `up` and `prune` take the oldest runs to the trash; `off` or 0: none goes for its size",
+    guard: "trust",
+    off: true,
+  },
+  runs_kept: {
+    kind: "count",
+    default: 20,
+    about: "Earlier runs of one agent whose logs stay when its next one begins; `off` or 0: all, whatever their number",
+    guard: "trust",
+    off: true,
+  },
+  runs_kept_size: {
+    kind: "size",
+    default: "5G",
+    about:
+      "Size of the logs of an agent's earlier runs above which the oldest go to the trash, but for the last; `off` or 0: none",
     guard: "trust",
     off: true,
   },

@@ -42,6 +42,8 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   child_rate: "lower",
   prune_after: "a person's",
   prune_over: "a person's",
+  runs_kept: "a person's",
+  runs_kept_size: "a person's",
   trash_for: "a person's",
   worktree_copy: "a person's",
   worktree_setup: "a person's",
