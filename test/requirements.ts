@@ -157,11 +157,9 @@ export const requirements: Record<string, Requirement> = {
   },
   "R-000.46": {
     text: "The library exports JSONLWriter and JSONLReader: durable append, tail, page, follow, verify; usable without a workspace",
-    later: "the writer and reader of the library",
   },
   "R-000.47": {
     text: "An agent may log 10 GB with the default configuration",
-    later: "a default limit that lets 10 GB be",
   },
   "R-000.48": {
     text: "Retention: ended runs go after 14 days or above 5 GB of the workspace, by themselves, never the log of a live agent; prune has a dry run",
@@ -265,12 +263,10 @@ export const requirements: Record<string, Requirement> = {
   "R-002.19": { text: "Failed deletions can be listed later", accept: "grep" },
   "R-002.20": {
     text: "kill_real_agent reports every tracked file: those deleted and those archived add up to all that existed",
-    later: "the cleanup of a kill",
   },
   "R-002.21": {
     text: "AGENT_REGISTRY.json has the fields that callers select by: active_count, type, depth, prompt, tmux_session, last_update, numeric progress, status",
     accept: "jq '.agents[] | select(.status==\"completed\")' finds the completed",
-    later: "the fields of the view",
   },
   "R-002.22": {
     text: "Size, sha256 and creation time of each tracked file are known; what an agent made in its worktree is not touched",
@@ -325,23 +321,19 @@ export const requirements: Record<string, Requirement> = {
   "R-003.23": {
     text: "The synced branch carries communication.md and archive.md",
     accept: "a bare repository as remote: communication.md there equals the local one",
-    later: "sync of the rendered files",
   },
   "R-003.24": {
     text: "Each turn is an event as it ends, not when the agent has ended",
-    later: "`--journal turns` while the agent runs",
   },
   "R-003.25": {
     text: "Heartbeats of the orchestrator are events of events.log while agents live",
     accept: "an agent of shell that tails the file sees it die within T",
-    later: "heartbeats in the journal",
   },
-  "R-003.26": { text: "Any eligible agent can take the lead, a shell agent too", later: "`midwatch lead`" },
-  "R-003.27": { text: "A task is claimed by lease: one holder, no claim outlives it", later: "claims by lease" },
+  "R-003.26": { text: "Any eligible agent can take the lead, a shell agent too" },
+  "R-003.27": { text: "A task is claimed by lease: one holder, no claim outlives it" },
   "R-003.28": {
     text: "A writer with flock and a shell's echo beside ours loses nothing, also when it needs several writes for a line",
     accept: "eight of each with 9 KB: nothing lost, nothing in quarantine",
-    later: "the joining of torn lines",
   },
   "R-003.29": { text: "Setting up commits the scripts and the baseline files", later: "`sync --init`" },
   "R-003.30": {
@@ -400,10 +392,9 @@ export const requirements: Record<string, Requirement> = {
     text: "Works on Linux and macOS (compatibility check)",
     later: "a Mac: the keeper compiles for macOS and its way of life is tried on Linux, but nobody has run it there",
   },
-  "R-004.26": { text: "A kill archives the log at once and says where", later: "the cleanup of a kill" },
+  "R-004.26": { text: "A kill archives the log at once and says where" },
   "R-004.27": {
     text: "An agent that reports completed is cleaned up when it has ended or after a short silence, also without `up`",
-    later: "the cleanup of what reported completed",
   },
   "R-004.28": { text: "A caller inside a run has that run's rights, whatever its environment says" },
 };

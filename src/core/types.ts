@@ -6,7 +6,6 @@ import type { Attention, Unsettled, Wake } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin, LimitName, TaskClaim } from "./intent.ts";
 import type { PassedLimit, Watcher } from "./needs-watch.ts";
-
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =
   | "intended"
@@ -19,7 +18,6 @@ export type Phase =
   | "launch_failed"
   | "lost"
   | "stuck";
-
 /** How a run ended; `lost` is an end that nobody saw. */
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
 /** Phase and outcome in one word that orchestrators know. */
@@ -40,7 +38,6 @@ export type FileKind =
   | "run"
   | "summaries"
   | "worktree";
-
 interface ExitStatus {
   code: number | null;
   /** A name such as SIGTERM. */

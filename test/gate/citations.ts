@@ -35,5 +35,5 @@ export function isOf(title: string, name: string): boolean {
   const parts = title
     .split(/\\.|%[sdifjoOc#$]|\$\{[^}]*\}|\$[\w.]+/)
     .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  return new RegExp(`^${parts.join("[sS]*")}$`).test(name);
+  return new RegExp(`^${parts.join("[\\s\\S]*")}$`).test(name);
 }

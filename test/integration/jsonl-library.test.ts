@@ -37,7 +37,7 @@ function writing(...args: string[]): { pid: number; said: () => string[]; ended:
 }
 
 describe("JSONLWriter", () => {
-  it("R-000.7: 5 processes with 100 records each give 500 whole lines", async () => {
+  it("R-000.7, R-000.46: 5 processes with 100 records each give 500 whole lines", async () => {
     const path = join(folder(), "log.jsonl");
     const all = Array.from({ length: 5 }, (_, i) => writing(path, `proc${i}`, "100"));
     await Promise.all(all.map(({ ended }) => ended));
@@ -98,7 +98,7 @@ describe("JSONLWriter", () => {
   });
 
   const strace = spawnSync("strace", ["-V"]).error === undefined && spawnSync("prlimit", ["-V"]).error === undefined;
-  if (!strace) console.warn("SKIPPED: the three tries are counted by strace and prlimit.");
+  if (!strace) console.warn("SKIPPED: strace or prlimit is not installed: the three tries were not counted.");
   it.skipIf(!strace)(
     "R-000.41: what may pass is tried three times with a growing delay, then told (no descriptor is left)",
     () => {
@@ -157,7 +157,7 @@ describe("JSONLReader", () => {
     await expect(reader.count()).rejects.toMatchObject({ code: "NOT_FOUND_FILE" });
   });
 
-  it("R-000.27, R-000.28, R-000.37: follows through rename + create, copy + truncate and deletion, each record once, while it is written", async () => {
+  it("R-000.27, R-000.28, R-000.37, R-000.46: follows through rename + create, copy + truncate and deletion, each record once, while it is written", async () => {
     const path = join(folder(), "log.jsonl");
     const [writer, reader] = [new JSONLWriter(path), new JSONLReader(path)];
     const ending = new AbortController();

@@ -90,7 +90,7 @@ it("R-003.15: two machines see what both wrote, masked; the project's own reposi
 const gitShow = (remote: string, path: string): string =>
   execFileSync("git", ["--git-dir", remote, "show", `midwatch-journal:${path}`], { encoding: "utf8" });
 
-it("R-003.5, R-003.15: the branch can be read by people: communication.md and archive.md at the remote are those of every machine", async () => {
+it("R-003.5, R-003.15, R-003.23: the branch can be read by people: communication.md and archive.md at the remote are those of every machine", async () => {
   const remote = bare();
   const [a, b] = [cloned(remote), cloned(remote)];
   for (let n = 1; n <= 5; n++) {
