@@ -30,6 +30,9 @@ export function citations(root = ROOT): Citation[] {
   return files.sort().flatMap((file) => citationsIn(file, readFileSync(join(root, file), "utf8")));
 }
 
+/** The part of a test's name that cites: all of it, or a row of a table behind the words for the whole table ("the next step: R-..."). */
+export const citedPart = (name: string): string => /(?:^|: )(R-\d+\.\d+\b[\s\S]*)/.exec(name)?.[1] ?? name;
+
 /** Whether a test of this name can be the one that a title in the source makes. */
 export function isOf(title: string, name: string): boolean {
   const parts = title

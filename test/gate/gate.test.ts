@@ -105,6 +105,7 @@ describe("a whole run of vitest", () => {
       1,
       /did not run: R-9\.1: absent/,
     ],
+    ["a row of a table cites it", 'it.each([["R-9.1: first"]])("the next step: %s", () => {});', {}, 0, undefined],
     ["nothing cites it", `it("first", () => {});`, {}, 1, /R-9\.1 one[\s\S]*no test cites it/],
     [
       "one needs more rights",
@@ -118,7 +119,7 @@ describe("a whole run of vitest", () => {
   const isRoot = process.getuid?.() === 0;
   const strict = [
     "one needs more rights, in CI",
-    cases[5]?.[1] ?? "",
+    cases[6]?.[1] ?? "",
     { CI: "true" },
     isRoot ? 1 : 0,
     /skipped \(that needs root\.\)/,

@@ -1,7 +1,7 @@
 /** The gate of a whole run: what vitest has run against what must hold. */
 import type { TestCase, TestModule, TestSuite } from "vitest/node";
 import { type Requirement, requirements } from "../requirements.ts";
-import { citations, idsOf, ROOT } from "./citations.ts";
+import { citations, citedPart, idsOf, ROOT } from "./citations.ts";
 import { judge, type Ran, type Verdict } from "./judge.ts";
 import { keepLastRun } from "./last-run.ts";
 
@@ -42,7 +42,9 @@ function ranIn(modules: readonly TestModule[], reasonsOf: (module: TestModule) =
     const of = (test: TestCase): Ran[] => {
       const state = stateOf(test);
       const reasons = state === "skipped" ? reasonsOf(module) : [];
-      const titles = namesOf(test).filter((name) => idsOf(name).length > 0);
+      const titles = namesOf(test)
+        .map(citedPart)
+        .filter((name) => idsOf(name).length > 0);
       return titles.map((title) => ({ file, ids: idsOf(title), title, state, reasons }));
     };
     return [...module.children.allTests()].flatMap(of);
