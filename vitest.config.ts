@@ -49,7 +49,11 @@ export default defineConfig({
         test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "web/src/**/*.test.ts"] },
       },
       {
-        test: { ...shared, name: "integration", include: ["test/*.test.ts", "test/integration/**/*.test.ts"] },
+        test: {
+          ...shared,
+          name: "integration",
+          include: ["test/*.test.ts", "test/{gate,seeds,integration}/**/*.test.ts"],
+        },
       },
       { test: { ...shared, name: "attack", include: ["test/attack/**/*.test.ts"] } },
       { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"] } },

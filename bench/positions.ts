@@ -208,6 +208,7 @@ async function judgedRound(registry: Registry, all: readonly Watched[]): Promise
       result,
       cost: { usd: null, estimated: false },
       place,
+      badLines: 0,
       bytes: () => ({ start: 0, end: 0 }),
       previous: null,
       final: false,

@@ -133,7 +133,7 @@ void facts_guard(Run *run) {
   char inside[4200];
   snprintf(inside, sizeof inside, "%s/x", run->dir);
   int fd = there ? -1 : open_parent(run->root, inside, true, NULL);
-  if (fd >= 0) { close(run->dir_fd); run->dir_fd = fd; }
+  if (fd >= 0) { close(run->dir_fd); run->dir_fd = fd; run->restored++; }
   for (size_t i = 0; i < run->n_facts && !there; i++) run->facts[i].dirty = !run->facts[i].absent;
   facts_flush(run, false);
 }

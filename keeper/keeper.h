@@ -110,12 +110,15 @@ void cgroup_close(Cgroup *g);
 
 /* ---- log.c: following one run's output ---- */
 typedef struct { const char *path; int fd, mirror; int64_t size, mirrored; } Output;
+enum { LOG_MARK = 64 };
 typedef struct {
   Output out, err;
-  int idx; const char *idx_path;
+  int idx; const char *idx_path; int64_t idx_size;
   int64_t seen, lines, line_at;              /* bytes read, newlines in them, offset behind the last newline */
   int64_t entry_lines, entry_at, entry_mono; /* of the last index entry */
   uint32_t crc, crc_line;                    /* since the entry: of all that was seen, and up to the last newline */
+  unsigned char mark[LOG_MARK]; size_t mark_n; /* the bytes before `seen` */
+  int cuts; int64_t cut_bytes; bool cut_told; /* how often somebody cut it, and how much had been seen that is gone */
   bool open, mirrored;
   bool sync; int64_t synced_size, synced_ms;
 } Log;
@@ -123,7 +126,7 @@ bool log_open(Run *run);
 bool log_follow(Run *run, bool whole); /* true when it grew or there is more to do */
 bool log_finish(Run *run); /* false: a mirror could not be completed yet */
 int log_sync_failed(void); /* 0, or the errno of the first sync that failed */
-void log_guard(Run *run); /* remakes what was deleted */
+void log_guard(Run *run); /* puts back what was deleted or renamed */
 void log_sync_start(Run *run);
 void log_sync_end(Run *run); /* its thread has ended when this returns */
 void log_own_description(Log *log);
@@ -221,6 +224,7 @@ struct Run {
   const char *limit;         /* "output", "disk", "wall", "idle" or NULL */
   const char *interrupted;   /* the limit for which we interrupted it, or NULL */
   int64_t interrupted_ran;   /* how long it had run by then */
+  int restored; bool restored_told; /* how often log or folder were put back */
   bool draining, stuck; int level; unsigned level_round; int64_t drain_from, drain_grace, kill_from;
   const char *held;
   unsigned empty_rounds;

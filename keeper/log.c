@@ -30,27 +30,52 @@ static int open_output(Run *run, const char *path, bool exclusive) {
   return fd;
 }
 
-/* The file was deleted before we took over: the agent still writes to it, and the kernel still knows what its name was. */
-static void find_deleted(const Run *run, Output *o, int descriptor) {
-  char proc[64], link[4200], wanted[4200];
+/* The file was deleted or renamed before we took over: the agent still writes to it, and the kernel knows what its name is or was.
+   Whoever renames a log (rotation) adds to its name; an agent that has sent its output elsewhere is not followed there. */
+static void find_moved(const Run *run, Output *o, int descriptor) {
+  char proc[64], link[4200];
   struct stat st, there;
   snprintf(proc, sizeof proc, "/proc/%d/fd/%d", (int)run->main.pid, descriptor);
   ssize_t n = run->main.pid > 0 ? readlink(proc, link, sizeof link - 1) : -1;
   if (n < 0) return;
   link[n] = 0;
-  snprintf(wanted, sizeof wanted, "%s (deleted)", o->path);
-  int fd = strcmp(link, wanted) == 0 ? open(proc, O_RDWR | O_APPEND | O_CLOEXEC) : -1;
+  const char *base = strrchr(link, '/'), *own = strrchr(o->path, '/');
+  if (!base || strncmp(base, own, (size_t)(strrchr(own, '.') - own)) != 0) return;
+  int fd = open(proc, O_RDWR | O_APPEND | O_CLOEXEC);
   if (fd < 0) return;
-  if (fstat(fd, &st) < 0 || st.st_nlink != 0 || fstat(o->fd, &there) < 0 || there.st_size > st.st_size) { close(fd); return; }
-  o->mirror = o->fd;
-  o->mirrored = there.st_size;
+  bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && fstat(o->fd, &there) == 0 && (st.st_ino != there.st_ino || st.st_dev != there.st_dev);
+  if (!ours || (!st.st_nlink && there.st_size > st.st_size)) { close(fd); return; }
+  if (st.st_nlink) close(o->fd); /* it has its name back at the next tick */
+  else {
+    o->mirror = o->fd;
+    o->mirrored = there.st_size;
+  }
   o->fd = fd;
 }
 
 static void index_afresh(Log *log) {
   if (ftruncate(log->idx, 0) < 0) {}
-  log->seen = log->lines = log->line_at = log->entry_lines = log->entry_at = 0;
+  log->seen = log->lines = log->line_at = log->entry_lines = log->entry_at = log->idx_size = 0;
   log->crc = log->crc_line = 0;
+}
+
+/* Somebody took away what was in the log (copy + truncate): all that is sure is how much of it we had seen. */
+static void note_cut(Log *log, int64_t bytes) {
+  log->cuts++;
+  log->cut_bytes += bytes;
+}
+
+static size_t read_mark(const Log *log, unsigned char mark[LOG_MARK]) {
+  size_t n = log->seen < LOG_MARK ? (size_t)log->seen : LOG_MARK;
+  ssize_t got = n ? pread(log->out.fd, mark, n, (off_t)(log->seen - (int64_t)n)) : 0;
+  return got < 0 ? 0 : (size_t)got;
+}
+
+/* Cut, and grown again past the place to which we had come: other bytes are before it now. */
+static bool is_changed(const Log *log) {
+  unsigned char now[LOG_MARK];
+  size_t n = read_mark(log, now);
+  return n != log->mark_n || memcmp(now, log->mark, n) != 0;
 }
 
 static void resume_index(Log *log) {
@@ -61,11 +86,14 @@ static void resume_index(Log *log) {
   int64_t whole = st.st_size / ENTRY * ENTRY;
   if (!whole || ftruncate(log->idx, whole) < 0 || pread(log->idx, entry, ENTRY, whole - ENTRY) != ENTRY ||
       (int64_t)entry[1] > out.st_size || pread(log->out.fd, &last, 1, (off_t)entry[1] - 1) != 1 || last != '\n') {
+    if (whole) note_cut(log, (int64_t)entry[1]);
     index_afresh(log);
     return;
   }
+  log->idx_size = whole;
   log->lines = log->entry_lines = (int64_t)entry[0];
   log->seen = log->line_at = log->entry_at = (int64_t)entry[1];
+  log->mark_n = read_mark(log, log->mark);
 }
 
 static bool open_files(Run *run, bool fresh) {
@@ -85,8 +113,8 @@ bool log_open(Run *run) {
   if (!open_files(run, fresh)) return false; /* EWOULDBLOCK: another keeper's, that of a later run or one that is still ending */
   log->open = true;
   if (fresh) return !run->first_line || write_all(log->out.fd, run->first_line, strlen(run->first_line)) == 0;
-  find_deleted(run, &log->out, 1);
-  find_deleted(run, &log->err, 2);
+  find_moved(run, &log->out, 1);
+  find_moved(run, &log->err, 2);
   log->mirrored = log->out.mirror >= 0 || log->err.mirror >= 0;
   resume_index(log);
   return true;
@@ -113,6 +141,7 @@ static void add_entry(Log *log, int64_t now) {
     if (fstat(log->idx, &st) == 0 && ftruncate(log->idx, st.st_size / ENTRY * ENTRY) < 0) {}
     return;
   }
+  log->idx_size += ENTRY;
   log->entry_lines = log->lines;
   log->entry_at = log->line_at;
   log->entry_mono = mono_ms();
@@ -171,7 +200,9 @@ static void consume(Log *log, const unsigned char *p, size_t n, int64_t now) {
 /* True when the mirror holds everything. */
 static bool copy_to_mirror(Output *o, int64_t budget) {
   struct stat st;
-  if (o->mirror < 0 || fstat(o->fd, &st) < 0) return true;
+  if (o->mirror < 0) return true;
+  if (fstat(o->mirror, &st) == 0 && st.st_size != o->mirrored && ftruncate(o->mirror, 0) == 0) o->mirrored = 0; /* only we write to it: copied again */
+  if (fstat(o->fd, &st) < 0) return true;
   while (o->mirrored < st.st_size && budget > 0) {
     ssize_t n = pread(o->fd, chunk, CHUNK, o->mirrored);
     if (n <= 0) break;
@@ -258,11 +289,16 @@ bool log_follow(Run *run, bool whole) {
   struct stat out, err;
   if (!log->open || fstat(log->out.fd, &out) < 0 || fstat(log->err.fd, &err) < 0) return false;
   bool grew = out.st_size > log->out.size || err.st_size > log->err.size;
-  if (out.st_size < log->out.size || err.st_size < log->err.size) log->synced_size = 0;
+  bool cut = out.st_size < log->out.size || (out.st_size > log->seen && is_changed(log));
+  if (cut) { /* what is there now is indexed anew */
+    note_cut(log, log->out.size);
+    index_afresh(log);
+  }
+  if (err.st_size < log->err.size) note_cut(log, log->err.size);
+  if (cut || err.st_size < log->err.size) log->synced_size = 0;
   log->out.size = out.st_size;
   log->err.size = err.st_size;
   int64_t now = wall_ms();
-  if (out.st_size < log->seen) index_afresh(log); /* somebody cut the file: what is there now is indexed anew */
   int64_t budget = whole ? INT64_MAX : grew ? BUDGET_BESIDE : BUDGET;
   while (log->seen < out.st_size && budget > 0) {
     int64_t left = out.st_size - log->seen;
@@ -271,6 +307,7 @@ bool log_follow(Run *run, bool whole) {
     consume(log, chunk, (size_t)n, now);
     budget -= n;
   }
+  if (grew || cut) log->mark_n = read_mark(log, log->mark);
   if (log->line_at > log->entry_at && (whole || mono_ms() - log->entry_mono >= ENTRY_MS)) add_entry(log, now);
   bool copied = copy_to_mirror(&log->out, whole ? INT64_MAX : BUDGET);
   copied = copy_to_mirror(&log->err, whole ? INT64_MAX : BUDGET) && copied;
@@ -288,25 +325,54 @@ bool log_finish(Run *run) {
   return true;
 }
 
-static bool is_missing(const char *path) {
+/* Makes the name free. What has something in it is somebody's: it gets another name, nothing is overwritten. */
+static void free_name(int dir, const char *name) {
   struct stat st;
-  return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+  char aside[300];
+  if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) return;
+  if (S_ISREG(st.st_mode) && !st.st_size) { unlinkat(dir, name, 0); return; }
+  snprintf(aside, sizeof aside, "%s.other.%lld", name, (long long)wall_ms());
+  if (faccessat(dir, aside, F_OK, AT_SYMLINK_NOFOLLOW) < 0) renameat(dir, name, dir, aside);
 }
 
-static bool mirror_again(Run *run, Output *o) {
+/* Another file is at our name (rotation by rename + create). Ours, which has another one now, gets its own again: nothing is copied,
+   and whoever has it open reads on. A name that is missing we leave free: whoever is about to make a file there may empty what he
+   finds, and would empty both. False: a copy is needed. */
+static bool take_name(Run *run, const char *path, int fd) {
+  const char *name;
+  char proc[32];
+  struct stat st;
+  int dir = open_parent(run->root, path, true, &name);
+  if (dir < 0) return false;
+  bool taken = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+  if (taken) free_name(dir, name);
+  snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+  taken = taken && linkat(AT_FDCWD, proc, dir, name, AT_SYMLINK_FOLLOW) == 0;
+  close(dir);
+  return taken;
+}
+
+static void put_back(Run *run, Output *o) {
   int current = o->mirror >= 0 ? o->mirror : o->fd;
-  if (same_file(o->path, current) || !is_missing(o->path)) return false; /* another file at our name is left alone */
+  if (same_file(o->path, current)) return;
+  if (take_name(run, o->path, current)) { run->restored++; return; }
   int fd = open_output(run, o->path, true);
-  if (fd < 0) return false;
+  if (fd < 0) return;
   if (o->mirror < 0) o->mirror = fd;
   else { dup3(fd, o->mirror, O_CLOEXEC); close(fd); } /* the number stays: the sync thread may be using it */
   o->mirrored = 0; /* filled by log_follow */
-  return true;
+  run->log.mirrored = true;
+  run->restored++;
 }
 
-static void remake_index(Run *run) {
+static void put_back_index(Run *run) {
   Log *log = &run->log;
-  if (same_file(log->idx_path, log->idx) || !is_missing(log->idx_path)) return;
+  struct stat st;
+  if (same_file(log->idx_path, log->idx)) {
+    if (fstat(log->idx, &st) == 0 && st.st_size < log->idx_size) index_afresh(log);
+    return;
+  }
+  if (take_name(run, log->idx_path, log->idx)) return;
   int fd = open_output(run, log->idx_path, true);
   if (fd < 0) return;
   flock(fd, LOCK_EX | LOCK_NB);
@@ -317,11 +383,29 @@ static void remake_index(Run *run) {
   close(fd);
 }
 
+/* Each once: the rest is in done.json. Not while things still go: a folder that is being deleted takes the journal with it. */
+static void tell(Run *run, bool moves) {
+  Log *log = &run->log;
+  char text[256];
+  int n = (int)(strrchr(run->name, '.') - run->name);
+  if (run->restored && !run->restored_told && !moves) {
+    snprintf(text, sizeof text, "%.*s: its log or its folder was moved or deleted while it ran, and was put back; nothing is missing", n, run->name);
+    event_append(run, "agent.restored", text);
+    run->restored_told = true;
+  }
+  if (log->cuts && !log->cut_told) {
+    snprintf(text, sizeof text, "%.*s: its log was cut while it ran: %lld bytes are no longer in it, and perhaps some that were printed just before", n, run->name, (long long)log->cut_bytes);
+    event_append(run, "agent.cut", text);
+    log->cut_told = true;
+  }
+}
+
 void log_guard(Run *run) {
   Log *log = &run->log;
   if (!log->open) return;
-  bool remade = mirror_again(run, &log->out);
-  remade = mirror_again(run, &log->err) || remade;
-  if (remade) log->mirrored = true;
-  remake_index(run);
+  int before = run->restored;
+  put_back(run, &log->out);
+  put_back(run, &log->err);
+  put_back_index(run);
+  tell(run, run->restored != before);
 }

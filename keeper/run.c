@@ -113,9 +113,9 @@ static void finish(Run *run) {
   bool verified = members_doubts(run, NULL, 0, &doubts) == 0;
   text_add(&t, "{\"v\":1,\"verified\":%s,\"guarantee\":\"%s\",", verified ? "true" : "false", guarantee);
   members_report(&run->members, &t);
-  text_add(&t, ",\"left\":[%s],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"durable\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
+  text_add(&t, ",\"left\":[%s],\"took_ms\":%lld,\"log_bytes\":%lld,\"log_lines\":%lld,\"stderr_bytes\":%lld,\"mirrored\":%s,\"restored\":%d,\"cuts\":%d,\"cut_bytes\":%lld,\"durable\":%s,\"removed\":[%s],\"ended_at\":\"%s\"}\n",
            doubts.len ? doubts.at : "", (long long)took, (long long)run->log.out.size, (long long)run->log.lines, (long long)run->log.err.size,
-           run->log.mirrored ? "true" : "false", run->sync_none || !run->log.open ? "null" : log_sync_failed() ? "false" : "true", removed.len ? removed.at : "", when);
+           run->log.mirrored ? "true" : "false", run->restored, run->log.cuts, (long long)run->log.cut_bytes, run->sync_none || !run->log.open ? "null" : log_sync_failed() ? "false" : "true", removed.len ? removed.at : "", when);
   unlinkat(run->dir_fd, "ballast", 0);
   unlinkat(run->dir_fd, "ran", 0);
   input_end(run);

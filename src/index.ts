@@ -18,6 +18,10 @@ export type { TaskFact } from "./core/intent.ts";
 export type { LogOptions, LogRecord, Page } from "./fleet/workspace.ts";
 export type { SearchHit } from "./stream/search.ts";
 
+// Any JSONL file, without a workspace.
+export { JSONLWriter } from "./log/jsonl/writer.ts";
+export { type FollowedRecord, type JSONLFollowOptions, JSONLReader } from "./watch/jsonl-reader.ts";
+
 // workspace.files: what those that ended leave behind.
 export type { Archived, PinRecord, PruneOptions, PruneRecord } from "./fleet/workspace.ts";
 
@@ -28,7 +32,8 @@ export type { Message, MessageState } from "./core/types.ts";
 export type { CheckpointRecord, JournalEvent, Leadership, Stored } from "./fleet/workspace.ts";
 
 // workspace.verdicts: what agents are doing.
-export type { AgentSummary } from "./fleet/workspace.ts";
+export type { AgentSummary, LogPosition } from "./fleet/workspace.ts";
+export type { Verdict } from "./core/types.ts";
 
 // workspace.up: what `midwatch up` keeps going; remote: other machines, by git; alerts: people; http: a server of the workspace.
 export type { HealthRecord, HouseOptions, HouseRecord, ServerFact, SyncStatus } from "./fleet/workspace.ts";

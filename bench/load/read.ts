@@ -1,5 +1,5 @@
 // `read.ts FILE`: reads a JSONL file in every way and prints the most memory it took, in MB.
-import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify } from "../../src/log/jsonl.ts";
+import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify } from "../../src/log/jsonl/jsonl.ts";
 import { peakMb } from "../support/peak.ts";
 
 const file = process.argv[2] ?? "";

@@ -244,6 +244,34 @@ case_adopt_deleted() {
   yes "deleted, then killed: stderr whole" cmp -s "$T/wanted" "$ERR"
   right_index "deleted, then killed"
 }
+case_rotated() { # by other programs, while the agent prints
+  count 60 >"$T/wanted"
+  rotate() { for f in "$@"; do mv "$f" "$f.$ROUND"; : >"$f"; done; }
+  back() { [ "$LOG" -ef "$LOG.$ROUND" ]; }
+  place rotated; orders "events=$W/events.log"; agent "$PRINT; while [ ! -e $T/over ]; do sleep 0.02; done"; launch run; within 300 lines 5
+  kill -STOP "$P"; ROUND=1; rotate "$LOG" "$ERR" "$IDX"; kill -CONT "$P"; yes "rename + create: the log has its name back" within 50 back
+  kill -STOP "$P"; ROUND=2; mv "$LOG" "$LOG.2"; echo somebody >"$LOG"; kill -CONT "$P"; yes "a file with something in it gives way" within 50 back
+  rm -f "$LOG.1" "$LOG.2"; kill -STOP "$P"; ROUND=3; rotate "$LOG"; rm -f "$LOG.3"; kill -CONT "$P"; yes "renamed and then deleted: copied" within 50 is_file "$LOG"
+  : >"$LOG"; sleep 0.3; : >"$LOG"; touch "$T/over"; finish "rotated" # a copy that is cut is made again
+  yes "rotated: stdout whole" cmp -s "$T/wanted" "$LOG"; yes "rotated: stderr whole" cmp -s "$T/wanted" "$ERR"; right_index "rotated"
+  is "rotated: what was somebody's is kept" "$(cat "$LOG".other.*)" somebody
+  is "rotated: told once, and counted" "$(grep -c '"agent.restored"' "$W/events.log") $(value "$D/done.json" cuts) $(value "$D/done.json" mirrored)" "1 0 true"
+  no "rotated: counted" [ "$(value "$D/done.json" restored)" -lt 4 ]
+
+  place race; agent "$PRINT; while [ ! -e $T/calm ]; do sleep 0.02; done"; launch run
+  ROUND=0; while [ $ROUND -lt 25 ]; do ROUND=$((ROUND + 1)); rotate "$LOG" "$ERR" 2>/dev/null; sleep 0.03; done; touch "$T/calm"; finish "race"
+  yes "rotated at any moment ($ROUND times): stdout whole" cmp -s "$T/wanted" "$LOG"; yes "and stderr" cmp -s "$T/wanted" "$ERR"; right_index "race"
+
+  place heir; agent "$PRINT; sleep 60"; launch run; within 300 lines 5; murder; ROUND=1; rotate "$LOG" "$ERR"; launch adopt; within 300 lines 60; sleep 0.2; ask 200; finish "rotated, then adopted"
+  yes "rotated while nobody kept it: stdout whole" cmp -s "$T/wanted" "$LOG"; yes "and stderr" cmp -s "$T/wanted" "$ERR"; right_index "rotated, then adopted"
+
+  place cut; orders "events=$W/cut.log"; agent "echo 1 before; while [ ! -e $T/cut ]; do sleep 0.02; done; for i in 2 3 4 5 6 7 8 9; do echo \$i behind it; done; while [ ! -e $T/cut2 ]; do sleep 0.02; done; echo end"; launch run; within 300 lines 1; sleep 0.3
+  kill -STOP "$P"; : >"$LOG"; touch "$T/cut"; within 300 lines 8; kill -CONT "$P"; sleep 0.4 # longer than before when it looks again
+  : >"$LOG"; sleep 0.3; touch "$T/cut2"; finish "cut"
+  is "cut: what came behind is there" "$(cat "$LOG")" end; right_index "cut"
+  is "cut: counted" "$(value "$D/done.json" cuts) $(value "$D/done.json" cut_bytes) $(value "$D/done.json" log_lines) $(value "$D/done.json" restored)" "2 105 1 0"
+  is "cut: told once" "$(grep -c '"agent.cut"' "$W/cut.log")" 1
+}
 case_hold() {
   place hold; orders "disk_floor=1000000000000000000" "events=$W/events.log"; agent "while :; do echo x; sleep 0.02; done"; launch run
   yes "held" within 50 is_file "$D/hold.json"
@@ -498,7 +526,7 @@ go() { # VARIANT TIER CASE, as soon as a slot is free; with ONLY those of that v
   ) &
 }
 TREE="adopt stop hold below leftovers"
-REST="watch alike input names durable ran cgroups exit exec index inherit adopt_deleted files deleted bytes limit time_limits full refused"
+REST="watch alike input names durable ran cgroups exit exec index inherit adopt_deleted rotated files deleted bytes limit time_limits full refused"
 # The slowest first.
 if command -v valgrind >/dev/null; then
   for c in $TREE $REST; do [ "$c" = below ] || go valgrind subreaper "$c"; done # the program of all below valgrind is valgrind

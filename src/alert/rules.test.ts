@@ -18,6 +18,8 @@ it.each([
   ["agent.ended", { outcome: "lost" }, "error"],
   ["agent.ended", { outcome: null }, "error"],
   ["agent.limit", {}, "warning"],
+  ["agent.restored", {}, "error"],
+  ["agent.cut", {}, "error"],
   ["cleanup.failed", null, "warning"],
   ["verdict.changed", { verdict: "blocked", level: "alert" }, "error"],
   ["verdict.changed", { verdict: "drifting", level: "watch" }, "warning"],

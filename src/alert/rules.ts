@@ -44,6 +44,8 @@ export function severityOf(event: JournalEvent): Severity {
   if (said !== undefined) return said;
   switch (event.type) {
     case "error":
+    case "agent.restored":
+    case "agent.cut":
       return "error";
     case "agent.ended":
       return ENDED[String(data["outcome"])] ?? "error";

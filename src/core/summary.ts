@@ -58,6 +58,8 @@ export interface AgentSummary {
   /** The cost was worked out from tokens and a list of prices. */
   cost_estimated: boolean;
   tools: number;
+  /** Lines of its log that should be JSON and are not; missing in summaries of 0.1. */
+  bad_lines?: number;
   /** The run has ended and all of its log was read. */
   final: boolean;
   /** The question that it asked when it finished its last turn; missing in summaries of 0.1. */

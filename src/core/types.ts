@@ -6,7 +6,6 @@ import type { Attention, Unsettled, Wake } from "./attention-record.ts";
 import type { AgentId, TaskId } from "./ids.ts";
 import type { GitOrigin, LimitName, TaskClaim } from "./intent.ts";
 import type { PassedLimit, Watcher } from "./needs-watch.ts";
-
 /** Where a run is in its life. `drained` and `archived` are over; `lost` has no keeper any more; `stuck` cannot be ended. */
 export type Phase =
   | "intended"
@@ -19,12 +18,12 @@ export type Phase =
   | "launch_failed"
   | "lost"
   | "stuck";
-
 /** How a run ended; `lost` is an end that nobody saw. */
 export type Outcome = "completed" | "failed" | "stopped" | "limit" | "lost";
 /** Phase and outcome in one word that orchestrators know. */
 export type StatusWord = "queued" | "running" | "blocked" | "completed" | "failed" | "terminated" | "error";
 export type Guarantee = "cgroup" | "subreaper" | "scan";
+/** What the watch thinks of a run: it does its task, has left it a little, has left it, cannot go on, or there is too little to tell by. */
 export type Verdict = "on_track" | "drifting" | "off_track" | "blocked" | "unknown";
 type EndedBy = "self" | "SIGINT" | "SIGTERM" | "SIGKILL" | "cgroup.kill";
 type FileAction = "deleted" | "archived" | "kept" | "missing" | "failed";
@@ -39,7 +38,6 @@ export type FileKind =
   | "run"
   | "summaries"
   | "worktree";
-
 interface ExitStatus {
   code: number | null;
   /** A name such as SIGTERM. */
@@ -363,7 +361,13 @@ export interface DoneFact {
   log_bytes: number;
   log_lines: number;
   stderr_bytes: number;
+  /** The log was deleted while it ran: it is a copy of what the agent printed into the deleted file. */
   mirrored: boolean;
+  /** How often its log or folder had lost its name and was put back, with all that was printed. Missing before 0.2. */
+  restored?: number;
+  /** How often somebody took away what was in its log while it ran, and how much of it had been seen by then. Missing before 0.2. */
+  cuts?: number;
+  cut_bytes?: number;
   /** Whether all of the log is on stable storage: false when a sync failed, null with `sync` none. Missing before 0.2. */
   durable?: boolean | null;
   removed: { path: string; bytes: number }[];

@@ -3,7 +3,7 @@
  * O_APPEND write of complete lines, which the kernel does not interleave (measured: none of 6 million lines). What it does not protect
  * against is a writer that died or met a full disk in mid-line: the next append closes such a tail with a newline first.
  */
-import { constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, writeSync } from "node:fs";
+import { constants, fdatasyncSync, fstatSync, ftruncateSync, readSync, type Stats, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { diskFault, errno } from "./fault.ts";
@@ -34,9 +34,14 @@ export function appendLines(path: string, lines: Uint8Array, options: AppendOpti
   for (let attempt = 1; ; attempt++) {
     try {
       using file = openFile(path, OPEN, 0o600);
-      assertOurs(file.fd, path);
-      while (rest.length > 0) rest = rest.subarray(writeWhole(file.fd, rest));
+      const isNew = assertOurs(file.fd, path).size === 0;
+      while (rest.length > 0) {
+        const { whole, begun } = writeWhole(file.fd, rest);
+        if (begun.length > 0) blank(path, begun);
+        rest = rest.subarray(whole);
+      }
       if (options.sync === true) fdatasyncSync(file.fd);
+      if (options.sync === true && isNew) syncFolder(dirname(path)); // What is in a file is lost with its name.
       return;
     } catch (error) {
       if (attempt >= TRIES || !mayPass(error)) throw diskFault(error, path);
@@ -48,18 +53,41 @@ export function appendLines(path: string, lines: Uint8Array, options: AppendOpti
 
 /** All lines through an open O_APPEND descriptor, in as few writes as the kernel takes. */
 export function appendAll(fd: number, lines: Uint8Array): void {
-  for (let rest = lines; rest.length > 0; ) rest = rest.subarray(writeWhole(fd, rest));
+  for (let rest = lines; rest.length > 0; ) rest = rest.subarray(writeWhole(fd, rest).whole);
 }
 
 /**
- * One write. Returns how many bytes of whole lines arrived. After a short write the begun record is not completed but
+ * One write. `whole`: how many bytes of whole lines arrived. After a short write the `begun` record is not completed but
  * written again: in between another process may have appended, and its line must not end up inside ours.
  */
-function writeWhole(fd: number, lines: Uint8Array): number {
+function writeWhole(fd: number, lines: Uint8Array): { whole: number; begun: Uint8Array } {
   const torn = isTorn(fd);
   const buffer = torn ? Buffer.concat([Buffer.of(NEWLINE), lines]) : lines;
-  const written = writeSync(fd, buffer) - (torn ? 1 : 0);
-  return written >= lines.length ? written : lines.subarray(0, Math.max(0, written)).lastIndexOf(NEWLINE) + 1;
+  const written = Math.max(0, writeSync(fd, buffer) - (torn ? 1 : 0));
+  const whole = lines.subarray(0, written).lastIndexOf(NEWLINE) + 1;
+  return { whole, begun: lines.subarray(whole, written) };
+}
+
+/**
+ * A full disk took the beginning of a record. It becomes an empty line, in its place: that needs no room, and what others have appended
+ * since stays as it is. Where even that fails the next append closes the line.
+ */
+function blank(path: string, begun: Uint8Array): void {
+  try {
+    using file = openFile(path, constants.O_RDWR | constants.O_NOFOLLOW, 0o600);
+    const { size } = fstatSync(file.fd);
+    const from = Math.max(0, size - begun.length - BACK);
+    const tail = Buffer.alloc(size - from);
+    const bytes = tail.subarray(0, readSync(file.fd, tail, 0, tail.length, from));
+    const at = bytes.lastIndexOf(begun);
+    const [before, behind] = [at > 0 ? bytes[at - 1] : NEWLINE, bytes[at + begun.length] ?? NEWLINE];
+    if (at < 0 || before !== NEWLINE || behind !== NEWLINE) return;
+    const empty = Buffer.alloc(begun.length, " ");
+    if (at + begun.length === bytes.length) empty[empty.length - 1] = NEWLINE;
+    writeSync(file.fd, empty, 0, empty.length, from + at);
+  } catch {
+    // The append itself says what is wrong with the disk.
+  }
 }
 
 /** Whether the file ends in mid-line because its writer is gone, and not because a write is under way just now. */
@@ -76,9 +104,9 @@ function isTorn(fd: number): boolean {
 }
 
 /** What is appended to another name's file, or to a FIFO, would end up elsewhere. */
-function assertOurs(fd: number, path: string): void {
+function assertOurs(fd: number, path: string): Stats {
   const file = fstatSync(fd);
-  if (file.isFile() && file.nlink <= 1) return;
+  if (file.isFile() && file.nlink <= 1) return file;
   throw new MidwatchError("UNSAFE_PATH", `${path} is not a plain file, or the file has another name too.`, {
     hint: "Replace it by a file of its own.",
     data: { path },

@@ -70,6 +70,8 @@ interface SyncPaths {
   state: string;
   exportLock: string;
   roundLock: string;
+  /** What the branch shows to people, and how far its rendering has come. */
+  view: Pick<Layout, "communication" | "archive" | "snapshotState" | "snapshotLock"> & { dir: string };
 }
 
 interface TaskPaths {
@@ -205,6 +207,7 @@ export function parseActiveMark(name: string): { agent: AgentId; run: number } |
 
 function syncPaths(dir: string): SyncPaths {
   const events = join(dir, "events");
+  const view = join(dir, "view");
   return {
     dir,
     origin: join(dir, "origin.json"),
@@ -214,6 +217,13 @@ function syncPaths(dir: string): SyncPaths {
     state: join(dir, "state.json"),
     exportLock: join(dir, "export.lock"),
     roundLock: join(dir, "round.lock"),
+    view: {
+      dir: view,
+      communication: join(view, "communication.md"),
+      archive: join(view, "archive.md"),
+      snapshotState: join(view, "snapshot.state"),
+      snapshotLock: join(view, "snapshot.lock"),
+    },
   };
 }
 

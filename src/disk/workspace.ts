@@ -95,6 +95,19 @@ function refuseForeignFolder(path: string): void {
   });
 }
 
+/** The workspace in which a file of this name lies, or would. */
+export function workspaceAround(path: string): string | undefined {
+  let at = path;
+  while (kind(at) === "missing" && at !== dirname(at)) at = dirname(at);
+  for (at = realpathSync(at); at !== dirname(at); at = dirname(at))
+    if (
+      basename(at) === WORKSPACE_NAME ||
+      (kind(join(at, "workspace.json")) !== "missing" && kind(join(at, "active")) === "folder")
+    )
+      return at;
+  return undefined;
+}
+
 function kind(path: string): "missing" | "folder" | "other" {
   try {
     return lstatSync(path).isDirectory() ? "folder" : "other";

@@ -1,5 +1,5 @@
 /** What a cleanup did, told to events.log: only what is new against the fact before, and a failure when it is the third of its kind. */
-import { relative } from "node:path";
+import { basename, relative } from "node:path";
 import { formatSize } from "../core/size.ts";
 import { overWords } from "../core/state-words.ts";
 import type { CleanupFact, FileReport } from "../core/types.ts";
@@ -11,6 +11,10 @@ import { type AuditEvent, audit } from "../workspace/audit.ts";
 import type { Context, RunName } from "../workspace/context.ts";
 
 const TOLD_AT_TRY = 3;
+
+const isSetAside = ({ path, action, error }: FileReport): boolean =>
+  action === "kept" && error !== null && basename(path).includes(".corrupted.");
+const runFile = ({ path }: FileReport): string => path.slice(0, path.lastIndexOf(".corrupted."));
 
 export function auditCleanup(
   context: Context,
@@ -54,6 +58,13 @@ export function auditCleanup(
     const shown = below(path);
     const content = `${action} ${shown} (${formatSize(bytes ?? 0)})`;
     events.push({ type: `cleanup.${action}`, content, task, agent, data: { run, path: shown, bytes, sha256 } });
+  }
+  for (const file of after.files) {
+    // Asked for again, it gets another name; that it is damaged is no news then.
+    if (!isSetAside(file) || before?.files.some((one) => isSetAside(one) && runFile(one) === runFile(file))) continue;
+    const shown = below(file.path);
+    const content = `the log of run ${run} of ${agent} is damaged and was kept aside as ${shown}`;
+    events.push({ type: "error", content, task, agent, data: { run, path: shown, error: file.error } });
   }
   for (const { path, step, error, tries, since } of after.failures ?? []) {
     if (tries !== TOLD_AT_TRY) continue;

@@ -226,7 +226,7 @@ describe("packing", () => {
     ["R-004.6: nothing was done: what is known stays", [log, rest], fileReport(log.path, "kept", 0), [log, rest]],
     ["R-002.5: an error is told", [log, rest], fileReport(log.path, "kept", 0, "no"), undefined],
     ["R-004.15: of a log that nobody knew", [rest], packed, [rest, packed]],
-  ])("the account of a log that %s", (_, files, file, expected) =>
+  ])("the account of a log: %s", (_, files, file, expected) =>
     expect(withPacked(files, file, 2)).toEqual(expected ?? [file, rest]),
   );
 

@@ -153,13 +153,18 @@ export async function mustStay(
   return lives === undefined ? undefined : `${lives.agent}, which it started, has not ended`;
 }
 
-/** By agent. A name can only be one agent's: ids have no dot. */
+/** By agent. A name can only be one agent's: ids have no dot. With what other programs rotated in logs/. */
 function archivedIn({ layout }: Context, task: TaskId): Map<string, string[]> {
-  const { archive } = layout.task(task);
-  const packed = names(layout.root, archive).flatMap((name) => {
-    const [, agent] = /^\.?([^.]+)_(?:stream|stderr|progress|findings)\.[0-9]+\./.exec(name) ?? [];
-    return agent === undefined ? [] : { agent, path: join(archive, name) };
-  });
+  const { archive, logs } = layout.task(task);
+  const found = (folder: string, pattern: RegExp): { agent: string; path: string }[] =>
+    names(layout.root, folder).flatMap((name) => {
+      const [, agent] = pattern.exec(name) ?? [];
+      return agent === undefined ? [] : { agent, path: join(folder, name) };
+    });
+  const packed = [
+    ...found(archive, /^\.?([^.]+)_(?:stream|stderr|progress|findings)\.[0-9]+\./),
+    ...found(logs, /^([^.]+)_(?:stream\.(?:jsonl|idx)|stderr\.log)[.-]./),
+  ];
   return new Map(
     [...Map.groupBy(packed, ({ agent }) => agent)].map(([agent, of]) => [agent, of.map(({ path }) => path)]),
   );

@@ -51,6 +51,7 @@ export type { LogItem, LogOptions } from "../stream/read.ts";
 export type { SyncStatus } from "../sync/state.ts";
 export type { HouseOptions, HouseRecord } from "../up/house.ts";
 export { readShipped } from "../up/ship-logs.ts";
+export type { LogPosition } from "../watch/summaries.ts";
 export type { Caller } from "../workspace/context.ts";
 export type { ServerFact } from "../workspace/http-files.ts";
 export type { BudgetName, BudgetRecord } from "./budgets.ts";

@@ -48,6 +48,10 @@ const RESERVED = /^(leader_election$|(agent|verdict|cleanup|prune|stop|budget|tr
 /** What midwatch tells of agents: people may use these words, an agent's would look like ours. */
 const TOLD_OF_AGENTS = /^(error|turn|progress|finding)$/;
 
+export function isReserved(type: string): boolean {
+  return RESERVED.test(type);
+}
+
 /** With the fields in their order: a line begins with its version and id, which makes both quick to find. */
 export function makeEvent(input: EventInput): JournalEvent {
   const { id = uuidv7(), interaction, actor, type, content, timestamp = iso() } = input;
@@ -62,7 +66,7 @@ export function makeEvent(input: EventInput): JournalEvent {
 /** What comes through a door: checked, bounded, secrets masked, no type that only midwatch may write. */
 export function checkInput(input: EventInput, byAgent = false): EventInput {
   const { interaction, actor, type, content } = input;
-  if (RESERVED.test(type) || (byAgent && TOLD_OF_AGENTS.test(type))) {
+  if (isReserved(type) || (byAgent && TOLD_OF_AGENTS.test(type))) {
     throw new MidwatchError("REFUSED_TYPE", `Only midwatch writes events of the type ${quote(type)}.`, {
       hint: `Use another type, such as question, answer, followup or note${byAgent ? "; `midwatch progress` and `midwatch finding` report" : ""}.`,
     });

@@ -8,7 +8,8 @@ import { iso } from "../core/time.ts";
 import { append } from "../disk/append.ts";
 import { Log } from "../log/log.ts";
 import type { BadLine, EventLog } from "./engine.ts";
-import { type EventInput, makeEvent, placeId } from "./event.ts";
+import { type EventInput, type JournalEvent, makeEvent, placeId } from "./event.ts";
+import { REACH_BYTES } from "./pieces.ts";
 
 const FIRST_BYTES = 4096;
 const AT_ONCE = 256;
@@ -39,6 +40,7 @@ export class Quarantine {
   #fresh: { record: QuarantineRecord; event: EventInput }[] = [];
   /** Recorded earlier; their events have not been met yet. */
   readonly #waiting = new Map<string, EventInput>();
+  readonly #met = new Set<string>();
 
   constructor(path: string, log: EventLog, step: (step: "recorded") => void = () => undefined) {
     this.#path = path;
@@ -58,7 +60,8 @@ export class Quarantine {
       content: `Line ${line ?? "?"} of events.log is not an event (${reason}); it is in events.error.log.`,
       data: { line_number: line, seq, sha256 },
     };
-    this.#known ??= recorded(this.#path, seq);
+    this.#known ??= recorded(this.#path, seq - REACH_BYTES);
+    if (this.#met.has(id)) return;
     if (this.#known.has(id)) this.#waiting.set(id, event);
     else {
       const first = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString("base64");
@@ -70,9 +73,10 @@ export class Quarantine {
     if (this.#fresh.length >= AT_ONCE) await this.#tell();
   }
 
-  /** This event has been read. */
-  met(id: string): void {
+  /** This event has been read. It may stand before the end of what it tells of: a piece is waited for. */
+  met({ id, type }: JournalEvent): void {
     this.#waiting.delete(id);
+    if (type === "error") this.#met.add(id);
   }
 
   /** The journal has been read to its end. True when events were appended to it. */

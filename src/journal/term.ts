@@ -100,11 +100,11 @@ export function fenced(engine: Engine): EventLog {
  * What the elections before an event prove. The event itself is looked for, not the reader's cursor: behind a blank or a doubled line no
  * item ends at that cursor, and elections of later terms would count too.
  */
-async function termsBefore(engine: Engine, { event, next }: Stored): Promise<Terms> {
+async function termsBefore(engine: Engine, { event, seq }: Stored): Promise<Terms> {
   const terms = new Terms(engine);
   for await (const item of engine.read()) {
     if (!("event" in item)) continue;
-    if (item.next === next && item.event.id === event.id) break;
+    if (item.seq === seq && item.event.id === event.id) break;
     if (item.event.type === ELECTION) await terms.admit(item.event);
   }
   return terms;

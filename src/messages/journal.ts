@@ -8,7 +8,7 @@ import { knownTask, locate } from "../facts/locate.ts";
 import type { Stored } from "../journal/engine.ts";
 import type { EventInput, JournalEvent } from "../journal/event.ts";
 import { type EventsOptions, Journal } from "../journal/journal.ts";
-import { scripts } from "../journal/scripts.ts";
+import { scripts } from "../journal/shell/scripts.ts";
 import type { SnapshotReport } from "../journal/snapshot/project.ts";
 import { headingsOf } from "../journal/snapshot/render.ts";
 import { Change, knownHighest, takeSnapshot } from "../journal/snapshot/snapshot.ts";

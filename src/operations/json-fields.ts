@@ -211,6 +211,7 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     Answer<"logs", "verify">
   >,
   "jsonl verify": VERIFIED,
+  "jsonl append": { path: "", records: "how many were appended", bytes: "of the file now" },
   "jsonl count": { lines: "", records: "", bytes: "", partial: "the last line is unfinished" },
   archive: ARCHIVED,
   restore: ARCHIVED,

@@ -138,6 +138,7 @@ export const SUMMARY: Fields<AgentSummary> = {
   resets_at: "",
   since: "when the verdict became what it is",
   verdict_source: "`rules`, or `rules+llm` when a model has added words",
+  bad_lines: "lines of its log that should be JSON and are not (may be missing)",
   position: "how far the log was read",
   model: "",
   tokens: "",

@@ -63,6 +63,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   "jsonl page": "person",
   "jsonl count": "person",
   "jsonl verify": "person",
+  "jsonl append": "person",
   reap: "anybody",
   prune: "person",
   pin: "person",

@@ -17,6 +17,7 @@ import { withoutOuterRun } from "../process/environment.ts";
 import { capabilityHash } from "../workspace/caller.ts";
 import type { Context } from "../workspace/context.ts";
 import { assertCommand, findCommand, midwatchCommand } from "../workspace/find-command.ts";
+import { withOwnCommand } from "../workspace/own-command.ts";
 import { provenServer } from "../workspace/server-proof.ts";
 import { writableFor } from "../worktree/git-folders.ts";
 import { briefText } from "./brief.ts";
@@ -33,21 +34,25 @@ export async function compose(
 ): Promise<Composed> {
   const capability = randomBytes(16).toString("hex");
   const intent: IntentFact = { ...asked, capability: capabilityHash(capability) };
+  const given = asked.env_file === null ? {} : readEnvFile(asked.env_file);
+  const callers = given["PATH"] ?? context.env["PATH"];
+  const own = withOwnCommand(context, callers);
+  const path = own ?? callers ?? "";
   const env: Record<string, string> = {
-    ...(asked.env_file === null ? {} : readEnvFile(asked.env_file)),
+    ...given,
+    ...(own === undefined ? {} : { PATH: own }),
     MIDWATCH_CAPABILITY: capability,
   };
   if (asked.interactive) assertTakesMessages(driver);
-  const path = env["PATH"] ?? context.env["PATH"] ?? "";
   if (driver.program === null) assertCommand(intent.argv[0] ?? "", checkedIn, path);
   else assertProgram(driver, path);
   const prompt = asked.prompt ?? "";
   const wantsMcp = driver.mcp && asked.mcp !== false;
   const server = wantsMcp ? await provenServer(context) : undefined;
+  const midwatch = own === undefined ? midwatchCommand(context) : "midwatch";
   const request = (): Request => {
     const mcp = wantsMcp ? [ownServer(context, server, asked.agent, capability)] : [];
-    const brief = (): string =>
-      briefText({ ...asked, prompt, task, midwatch: midwatchCommand(context), mcp: mcp.length > 0 }, template(context));
+    const brief = (): string => briefText({ ...asked, prompt, task, midwatch, mcp: mcp.length > 0 }, template(context));
     return {
       prompt: asked.resume ? prompt : brief(), // A session that goes on knows its task already.
       writable: writableFor(context, asked),

@@ -20,6 +20,7 @@ import { runRow } from "../facts/record.ts";
 import { hasFact } from "../facts/run-numbers.ts";
 import { witnessed } from "../facts/witness.ts";
 import { lockRun } from "../files/cleanup.ts";
+import { boundEarlierRuns } from "../files/earlier-runs.ts";
 import { resumePrompt, waitingMessages } from "../messages/inbox.ts";
 import { host } from "../process/identity.ts";
 import { isCompanion } from "../workspace/companion.ts";
@@ -87,6 +88,7 @@ export async function restart(context: Context, agent: AgentId, options: Restart
   try {
     // Whoever cleans the former run up has finished, or finds that the files at the agent's names are no longer its own.
     const launched = await lockRun(context, former, () => launch(context, { ...composed, prepare }));
+    await boundEarlierRuns(context, asked);
     return { ...launched, wake };
   } catch (error) {
     if (!(error instanceof MidwatchError && error.code === "DUPLICATE_ID")) throw error;

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { readText } from "../disk/replace.ts";
 import { replaceUserFile } from "../disk/user-file.ts";
+import { withoutOuterRun } from "../process/environment.ts";
 import { midwatchWords } from "../process/self.ts";
 import { findCommand } from "../workspace/find-command.ts";
 import { setMember } from "./json-edit.ts";
@@ -84,7 +85,9 @@ export function planEdit(name: ClientName, env: Env): Edit {
   if (before === "" && existsSync(file) && readText(file) === undefined)
     throw new MidwatchError("BAD_PATH", `${file} cannot be read.`, { hint: "Check its permissions." });
   const words: Words =
-    findCommand("midwatch", env["PATH"] ?? "") === undefined ? midwatchWords(["mcp"]) : ["midwatch", "mcp"];
+    findCommand("midwatch", withoutOuterRun(env)["PATH"] ?? "") === undefined
+      ? midwatchWords(["mcp"])
+      : ["midwatch", "mcp"];
   const after = TABLE[name].edit(before, words, env);
   if (after !== undefined) return { client: name, file, before, after };
   throw new MidwatchError("BAD_CONFIG", `${file} is not written in a way that midwatch can add to.`, {

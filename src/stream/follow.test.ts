@@ -9,6 +9,7 @@ const at = (end: number, more: Partial<Look> = {}): Look => ({
   end,
   live: true,
   next: undefined,
+  cutTo: undefined,
   ...more,
 });
 

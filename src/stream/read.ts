@@ -50,6 +50,8 @@ export async function* readLog(context: Context, of: LogOf, options: LogOptions)
       const { log, end } = look;
       next = follow.forever ? look.next : undefined;
       if (log !== undefined) {
+        if (look.cutTo !== undefined && place !== undefined)
+          place = { offset: look.cutTo, line: log.lineAt(look.cutTo) };
         // Only the first look chooses; what comes later is read on from there.
         const items = place === undefined ? select(log, end, options, matches) : log.records(place, end);
         let lines = place?.line ?? null;
@@ -114,8 +116,10 @@ const CHUNK = 256 << 10;
 export async function* readRaw(context: Context, of: LogOf, options: LogOptions): AsyncGenerator<Uint8Array> {
   using opened = new RunLog(context, of);
   let at: number | undefined;
-  for await (const { log, end: whole } of looks(opened, followOptions(context, of, { signal: options.signal }))) {
+  for await (const look of looks(opened, followOptions(context, of, { signal: options.signal }))) {
+    const { log, end: whole, cutTo } = look;
     if (log !== undefined) {
+      if (at !== undefined) at = cutTo ?? at;
       const end = options.follow === true ? whole : log.source.size();
       const head = of.run > 1 && !of.stderr ? markerLength(log) : 0;
       at ??= options.lines === undefined ? head : Math.max(head, tailStart(log.source, end, options.lines));

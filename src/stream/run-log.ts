@@ -13,6 +13,7 @@ import { hasFact, hasLater, runNumbers } from "../facts/run-numbers.ts";
 import { buildIndex } from "../log/build-index.ts";
 import { LineIndex } from "../log/line-index.ts";
 import { Log } from "../log/log.ts";
+import { ReadMark } from "../log/read-mark.ts";
 import { BufferSource, FileSource, type Source } from "../log/source.ts";
 import { isInUse } from "../process/identity.ts";
 import type { Context, RunName } from "../workspace/context.ts";
@@ -33,6 +34,8 @@ export interface Look {
   live: boolean;
   /** The number of the run after this one, when there is one. */
   next: number | undefined;
+  /** The log was cut since the look before, and what is there from this line on was not read yet. */
+  cutTo: number | undefined;
 }
 
 /** Below this a scan is as quick as an index. */
@@ -46,6 +49,7 @@ export class RunLog implements Disposable {
   /** The plain file as it was when it was opened last. */
   #file: { path: string; ino: number; size: number } | undefined;
   #facts: Facts | undefined;
+  #mark: ReadMark | undefined;
   /** The last look. */
   now: Look | undefined;
   #asksFile = false;
@@ -68,8 +72,17 @@ export class RunLog implements Disposable {
     const live = this.#facts.intent !== undefined && !hasEnded(this.#facts);
     const next = this.#next();
     const log = this.open(live);
-    this.now = { run, log, end: log?.end(live) ?? 0, live, next };
+    const end = log?.end(live) ?? 0;
+    this.now = { run, log, end, live, next, cutTo: log && this.#cutTo(log.source, end) };
     return this.now;
+  }
+
+  #cutTo(source: Source, end: number): number | undefined {
+    const before = this.#mark;
+    const goesOn = before?.goOn(source, end) ?? before?.offset;
+    // A log that was deleted or renamed is shorter for a moment, while it is put back.
+    if (goesOn === undefined || goesOn !== before?.offset || end > goesOn) this.#mark = new ReadMark(source, end);
+    return goesOn === before?.offset ? undefined : goesOn;
   }
 
   /** Whether all is as at the last look, as far as one stat tells: of the file, or in turn with it of the folder of facts. */

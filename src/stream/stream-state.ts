@@ -5,13 +5,15 @@
  * loses nothing.
  */
 import { setImmediate as breathe } from "node:timers/promises";
+import { crc32 } from "node:zlib";
 import { iso, parseRfc3339 } from "../core/time.ts";
 import type { Activity, Driver, SessionUse, StreamReader, StreamResult } from "../drivers/driver.ts";
 import { NO_TOKENS, sizeOf } from "../drivers/stream.ts";
 import { lineStartFrom, lineSum } from "../log/lines.ts";
 import type { Log, LogPlace } from "../log/log.ts";
+import { ReadMark } from "../log/read-mark.ts";
 import type { LogRecord } from "../log/record.ts";
-import { FileSource } from "../log/source.ts";
+import type { Source } from "../log/source.ts";
 import type { AsideFiles } from "./aside-files.ts";
 import { withBesides } from "./besides.ts";
 import type { RunLog } from "./run-log.ts";
@@ -21,7 +23,7 @@ export interface StreamPlace {
   offset: number;
   line: number;
   checksum: number;
-  /** It was cut so often, but for one. */
+  /** How often it was cut, and one. */
   generation: number;
   missed_bytes: number;
   updated_at: string;
@@ -59,10 +61,11 @@ export class StreamState {
   readonly #aside: AsideFiles | undefined;
   #place: StreamPlace = { offset: 0, line: 0, checksum: 0, generation: 1, missed_bytes: 0, updated_at: iso() };
   #received = 0;
+  #bad = { count: 0, first: null as { line_number: number | null; error: string } | null };
   #version = 0;
   #turn: Promise<void> = Promise.resolve();
-  /** Of the file that was read. */
-  #ino: number | undefined;
+  /** Of what was read up to the place. */
+  #mark: ReadMark | undefined;
   /** There is more in the log than was read. */
   #more = true;
   /** Counted before the part that was read again; only of a log that is longer than that. */
@@ -109,16 +112,22 @@ export class StreamState {
   takeUp(place: StreamPlace, counted: Counted): void {
     try {
       const log = this.#log.open(true);
-      if (log === undefined) return;
-      const end = Math.min(place.offset, log.source.size());
+      this.#place = place;
+      const end = place.offset;
+      if (log === undefined || !isThere(log.source, place)) return;
+      this.#mark = new ReadMark(log.source, end);
       const from = end > AGAIN_BYTES ? lineStartFrom(log.source, end - AGAIN_BYTES, end) : 0;
       const start: LogPlace = { offset: from, line: from === 0 ? 0 : log.lineAt(from) };
       for (const { record } of log.records(start, end)) this.#take(record);
       if (from > 0) this.#counted = counted;
-      this.#place = place;
     } finally {
       this.#log.close();
     }
+  }
+
+  /** Whole lines that should be JSON and are not, as far as they were read, and the first of them. */
+  get bad(): { count: number; first: { line_number: number | null; error: string } | null } {
+    return this.#bad;
   }
 
   /** Another one when more was read, by whomever. */
@@ -150,10 +159,7 @@ export class StreamState {
       if (log === undefined) return false;
       // Of a log that grows faster than it is read, what is there now.
       const end = log.end(live);
-      const ino = log.source instanceof FileSource ? log.source.opened.ino : this.#ino;
-      // Another file, and shorter: the log was deleted and is being made again, with the same bytes.
-      if (live && ino !== (this.#ino ?? ino) && end < this.#place.offset) return false;
-      this.#ino = ino;
+      if (!this.#goOn(log, end)) return false;
       const most = this.#place.offset + bytes;
       do {
         const { offset } = this.#place;
@@ -176,14 +182,24 @@ export class StreamState {
     }
   }
 
+  /** False: there is nothing to read on in just now. */
+  #goOn(log: Log, end: number): boolean {
+    const { offset, line, generation, missed_bytes } = this.#place;
+    const unknown = isThere(log.source, this.#place) ? offset : 0; // Cut while nobody read it.
+    const goesOn = this.#mark === undefined ? unknown : this.#mark.goOn(log.source, end);
+    if (goesOn === undefined) return false;
+    if (goesOn !== offset) {
+      const at = { offset: goesOn, line: goesOn === 0 ? 0 : (log.lineAt(goesOn) ?? line) };
+      const place = { ...at, checksum: sumTo(log.source, goesOn) };
+      this.#place = { ...place, generation: generation + 1, missed_bytes, updated_at: iso() };
+      this.#mark = new ReadMark(log.source, goesOn);
+      this.#version++;
+    }
+    return true;
+  }
+
   #readStretch(log: Log, end: number, bytes: number): boolean {
     const start = this.#place;
-    if (end < start.offset) {
-      // Nobody cuts a run's log but by hand. What is left was read already.
-      const missed = Math.max(0, end - log.end(true));
-      this.#place = { ...start, offset: end, checksum: 0, generation: start.generation + 1, missed_bytes: missed };
-      return false;
-    }
     let { offset, line, checksum } = start;
     let more = false;
     for (const { record, raw } of log.records({ offset, line }, end)) {
@@ -196,6 +212,7 @@ export class StreamState {
     }
     if (offset > start.offset) {
       this.#place = { ...start, offset, line, checksum, updated_at: iso() };
+      this.#mark = new ReadMark(log.source, offset);
       this.#version++;
     }
     return more;
@@ -203,12 +220,32 @@ export class StreamState {
 
   #take(record: LogRecord | undefined): void {
     if (record === undefined) return;
+    if (record.type === "parse_error" && record.partial === undefined) {
+      const { line_number = null, error = "" } = record;
+      this.#bad = { count: this.#bad.count + 1, first: this.#bad.first ?? { line_number, error } };
+    }
     const atMs = record.timestamp ? (parseRfc3339(record.timestamp) ?? null) : null;
     const activities = understand(this.#driver, this.#reader, record, atMs);
     for (const activity of activities)
       if (activity.kind === "note" && activity.name === "message_received") this.#received++;
     if (activities.length > 0) this.#listener?.(activities, record, atMs);
   }
+}
+
+/** Whether what was read up to a place is still what lies before it. A long log is believed as far as its size goes. */
+function isThere(source: Source, { offset, checksum }: StreamPlace): boolean {
+  if (source.size() < offset) return false;
+  return offset > AGAIN_BYTES || sumTo(source, offset) === checksum;
+}
+
+function sumTo(source: Source, offset: number): number {
+  const piece = Buffer.allocUnsafe(Math.min(offset, 1 << 20));
+  let sum = 0;
+  for (let at = 0, n = 1; at < offset && n > 0; at += n) {
+    n = source.read(piece.subarray(0, Math.min(piece.length, offset - at)), at);
+    sum = crc32(piece.subarray(0, n), sum);
+  }
+  return sum;
 }
 
 /** What a line of a log says, as its driver reads it. Our own lines say nothing. */

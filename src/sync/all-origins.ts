@@ -31,14 +31,19 @@ interface OriginPlace {
   lc: number;
 }
 type Places = Map<OriginId, OriginPlace>;
+/** How much of each file counts. */
+type Ends = ReadonlyMap<OriginId, number>;
 
 export class AllOrigins implements EventLog {
   readonly #layout: Layout;
   readonly #own: EventLog;
   readonly #mask: Mask;
   readonly #change: Change;
+  readonly #ends: Ends | undefined;
 
-  constructor(layout: Layout, own: EventLog, mask: Mask) {
+  /** With `ends` it is the journal up to there, and nothing goes out. */
+  constructor(layout: Layout, own: EventLog, mask: Mask, ends?: Ends) {
+    this.#ends = ends;
     this.#layout = layout;
     this.#own = own;
     this.#mask = mask;
@@ -59,7 +64,7 @@ export class AllOrigins implements EventLog {
     using waker = follow ? new Waker(dirname(this.#layout.events), signal) : undefined;
     for (let first = true; ; first = false) {
       await this.#export();
-      using files = new Files(this.#layout);
+      using files = new Files(this.#layout, this.#ends);
       if (first && !files.hold(places)) places = new Map();
       yield* files.read(places, signal);
       if (waker === undefined || signal.aborted) return;
@@ -71,7 +76,7 @@ export class AllOrigins implements EventLog {
   async tail(lines: number): Promise<Cursor | undefined> {
     if (!this.#isSynced()) return this.#own.tail(lines);
     await this.#export();
-    using files = new Files(this.#layout);
+    using files = new Files(this.#layout, this.#ends);
     return files.tail(lines);
   }
 
@@ -80,7 +85,7 @@ export class AllOrigins implements EventLog {
     const places = parse(cursor);
     if (places === undefined) return false;
     await this.#export();
-    using files = new Files(this.#layout);
+    using files = new Files(this.#layout, this.#ends);
     return files.hold(places) && files.goOnInOrder(places);
   }
 
@@ -98,7 +103,7 @@ export class AllOrigins implements EventLog {
 
   /** A reader without the right to write, or beside a full disk, reads what went out before. */
   async #export(): Promise<void> {
-    if (!this.#change.seen()) return;
+    if (this.#ends !== undefined || !this.#change.seen()) return;
     try {
       if (await exportOwn(this.#layout, this.#own, this.#mask)) return;
     } catch (error) {
@@ -112,10 +117,12 @@ export class AllOrigins implements EventLog {
 class Files {
   readonly #open: { origin: OriginId; source: FileSource; end: number }[] = [];
 
-  constructor(layout: Layout) {
+  constructor(layout: Layout, ends?: Ends) {
     for (const origin of originsHere(layout)) {
       const source = FileSource.open(layout.sync.file(origin));
-      if (source !== undefined) this.#open.push({ origin, source, end: wholeEnd(source, source.size()) });
+      if (source === undefined) continue;
+      const most = ends === undefined ? source.size() : Math.min(source.size(), ends.get(origin) ?? 0);
+      this.#open.push({ origin, source, end: wholeEnd(source, most) });
     }
   }
 

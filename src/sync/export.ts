@@ -59,7 +59,7 @@ async function exportNew(
         await quarantine.add(item, Math.max(0, knownHighest(layout).highest));
         continue;
       }
-      quarantine.met(item.event.id);
+      quarantine.met(item.event);
       // Who leads here is nobody else's news.
       if (isLeadersBeat(item.event)) continue;
       if (!start.skip.has(item.event.id)) own.write(mask(item.event), { lc: ++lc, n: ++n, at });
@@ -122,7 +122,8 @@ async function startOf(layout: Layout, log: EventLog, last: OriginEvent | undefi
     const after = typeof last.at === "string" ? last.at : undefined;
     if (after === undefined || (await log.holds(after))) {
       for await (const item of log.read({ after })) {
-        if ("bad" in item || item.event.id !== last.id) break;
+        if ("bad" in item) continue;
+        if (item.event.id !== last.id) break;
         return { after, skip: new Set([last.id]) };
       }
     }

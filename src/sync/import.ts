@@ -67,7 +67,7 @@ export class Importer {
     const { root, sync, snapshotState } = this.#layout;
     renewOrigin(this.#layout, []);
     replace(sync.file(origin), theirs);
-    removeFile(root, snapshotState);
+    for (const path of [snapshotState, sync.view.snapshotState]) removeFile(root, path);
   }
 
   async #locked<T>(name: "exportLock" | "snapshotLock", act: () => T | Promise<T>): Promise<T> {

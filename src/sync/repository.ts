@@ -35,6 +35,8 @@ export interface Blob {
 export interface Tip {
   commit: string;
   files: Map<OriginId, Blob>;
+  /** Whether the branch shows the journal to people. */
+  isShown: boolean;
   /** What else lies in the branch, as `git mktree` takes it. */
   others: string[];
 }
@@ -50,6 +52,8 @@ interface Entry {
 const TIP = "refs/midwatch/tip";
 const FOLDER = "events";
 const LINK = "120000";
+const PLAIN = "100644";
+const SHOWN = ["communication.md", "archive.md"];
 const NETWORK_MS = 120_000;
 /** Workspaces that ever wrote to one branch. */
 const FILES_MAX = 4096;
@@ -57,7 +61,8 @@ const LOCK_WAIT_MS = 2000;
 const LOOSE_MAX = 1024;
 const ABOUT = `# Journal of midwatch
 
-Written by \`midwatch sync\`: one file for each workspace, which only ever grows. Do not edit or merge this branch.
+Written by \`midwatch sync\`. communication.md has the recent conversations, archive.md the older ones; both are made of events/, which has
+one file for each workspace that only ever grows. Do not edit or merge this branch.
 `;
 
 export class Repository {
@@ -120,7 +125,9 @@ export class Repository {
   async #tip(): Promise<Tip> {
     const commit = (await this.#must(["rev-parse", "--verify", TIP])).trim();
     // Never further down: a few small trees in one another can name billions of files.
-    const others = (await this.#list([commit])).filter(({ path }) => path !== FOLDER);
+    const top = (await this.#list([commit])).filter(({ path }) => path !== FOLDER);
+    const others = top.filter(({ path }) => !SHOWN.includes(path));
+    const isShown = top.filter(({ path, mode }) => SHOWN.includes(path) && mode === PLAIN).length === SHOWN.length;
     const files = new Map<OriginId, Blob>();
     let total = 0;
     for (const { mode, type, sha, size, path } of await this.#list(["-l", commit, `${FOLDER}/`])) {
@@ -132,7 +139,12 @@ export class Repository {
       if (size > PACK_BOUNDS.objectBytes) throw tooMuch(`${path} has ${size} bytes`);
       if (total > PACK_BOUNDS.bytes) throw tooMuch(`its files have more than ${PACK_BOUNDS.bytes} bytes`);
     }
-    return { commit, files, others: others.map(({ mode, type, sha, path }) => `${mode} ${type} ${sha}\t${path}`) };
+    return {
+      commit,
+      files,
+      isShown,
+      others: others.map(({ mode, type, sha, path }) => `${mode} ${type} ${sha}\t${path}`),
+    };
   }
 
   async #list(args: readonly string[]): Promise<Entry[]> {
@@ -157,12 +169,18 @@ export class Repository {
   }
 
   /** A commit behind the tip, with these files. */
-  async commit(tip: Tip | undefined, files: ReadonlyMap<OriginId, Blob>, message: string): Promise<string> {
-    const entries = [...files].map(([origin, { sha }]) => `100644 blob ${sha}\t${origin}.jsonl`);
-    const others = tip?.others ?? [`100644 blob ${(await this.write(Buffer.from(ABOUT))).sha}\tREADME.md`];
+  async commit(
+    tip: Tip | undefined,
+    files: ReadonlyMap<OriginId, Blob>,
+    shown: ReadonlyMap<string, Blob>,
+    message: string,
+  ): Promise<string> {
+    const entries = [...files].map(([origin, { sha }]) => `${PLAIN} blob ${sha}\t${origin}.jsonl`);
+    const views = [...shown].map(([name, { sha }]) => `${PLAIN} blob ${sha}\t${name}`);
+    const others = tip?.others ?? [`${PLAIN} blob ${(await this.write(Buffer.from(ABOUT))).sha}\tREADME.md`];
     const folder = entries.length === 0 ? [] : [`040000 tree ${await this.#tree(entries)}\t${FOLDER}`];
     const parent = tip === undefined ? [] : ["-p", tip.commit];
-    const tree = await this.#tree([...others, ...folder]);
+    const tree = await this.#tree([...others, ...views, ...folder]);
     return (await this.#must(["commit-tree", tree, ...parent, "-m", message], { set: AUTHOR })).trim();
   }
 

@@ -14,6 +14,7 @@ import type { Importer } from "./import.ts";
 import { wholeBytes } from "./line.ts";
 import { makeOrigin, originsHere, readOrigin } from "./origin.ts";
 import { type Blob, type Repository, SyncFailure, type Tip } from "./repository.ts";
+import { type ViewOptions, viewOf } from "./view.ts";
 
 /** Points of a round, in order; tests kill at each of them. */
 export type SyncStep = "prepared" | "fetched" | "imported" | "exported" | "committed" | "pushed" | "remembered";
@@ -25,6 +26,7 @@ export interface RoundTools {
   mask: Mask;
   repository: Repository;
   importer: Importer;
+  view: ViewOptions;
   onStep?: ((step: SyncStep) => void) | undefined;
 }
 
@@ -63,7 +65,7 @@ export async function round(
 }
 
 async function onTop(tools: RoundTools, check: boolean): Promise<RoundResult> {
-  const { layout, log, mask, repository, importer, onStep = () => undefined } = tools;
+  const { layout, log, mask, repository, importer, view, onStep = () => undefined } = tools;
   const tip = await repository.fetch();
   onStep("fetched");
   const rewritten = tip === undefined ? [] : await importer.takeOver(tip);
@@ -75,9 +77,10 @@ async function onTop(tools: RoundTools, check: boolean): Promise<RoundResult> {
   // Before the bytes: what comes in between is pushed too, and counted next time.
   const synced = lastOwn(layout, origin)?.n ?? 0;
   const longer = await longerHere(layout, repository, tip, rewritten);
-  if (longer.size > 0 || tip === undefined) {
+  if (longer.size > 0 || tip === undefined || !tip.isShown) {
     const files = new Map([...(tip?.files ?? []), ...longer]);
-    const commit = await repository.commit(tip, files, `${origin.origin}: ${synced} events`);
+    const shown = await viewOf(layout, log, repository, files, view);
+    const commit = await repository.commit(tip, files, shown, `${origin.origin}: ${synced} events`);
     onStep("committed");
     await repository.push(commit);
     onStep("pushed");

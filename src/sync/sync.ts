@@ -15,12 +15,14 @@ import { credentialsMark, type Remote } from "./remote.ts";
 import { Repository, SyncFailure } from "./repository.ts";
 import { type RoundResult, type RoundTools, round, type SyncStep } from "./round.ts";
 import { keepState, readState, type SyncState, type SyncStatus, showWaiting, syncStatus } from "./state.ts";
+import type { ViewOptions } from "./view.ts";
 
 export interface SyncOptions {
   layout: Layout;
   /** This machine's journal. */
   log: EventLog;
   mask: Mask;
+  view: ViewOptions;
   remote: Remote;
   env: NodeJS.ProcessEnv;
   everyMs: number;
@@ -50,10 +52,10 @@ export class Syncer {
   #triedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SyncOptions) {
-    const { layout, log, mask, remote, env, signal, networkMs, onStep } = options;
+    const { layout, log, mask, view, remote, env, signal, networkMs, onStep } = options;
     this.#options = options;
     const repository = new Repository(layout, remote, env, { signal, networkMs });
-    this.#tools = { layout, log, mask, repository, importer: new Importer(layout, repository), onStep };
+    this.#tools = { layout, log, mask, view, repository, importer: new Importer(layout, repository), onStep };
   }
 
   /** Until it is done, is offline, or has to stop. Throws SYNC_BUSY, and write errors of this machine. */

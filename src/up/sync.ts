@@ -6,6 +6,8 @@ import { type Masker, maskText, maskValue } from "../core/mask/mask.ts";
 import type { JournalEvent } from "../journal/event.ts";
 import type { HealthRecord } from "../journal/health.ts";
 import { Pause } from "../journal/pause.ts";
+import { headingsOf } from "../journal/snapshot/render.ts";
+import { snapshot } from "../messages/journal.ts";
 import { Maskers } from "../stream/maskers.ts";
 import { exportOwn } from "../sync/export.ts";
 import { findRemote } from "../sync/remote.ts";
@@ -41,7 +43,9 @@ export function maskOutgoing(context: Context): (event: JournalEvent) => Journal
 }
 
 export async function sync(context: Context, call: SyncCall): Promise<SyncStatus> {
-  return await (await syncer(context, call)).sync();
+  const status = await (await syncer(context, call)).sync();
+  if (status.state === "ok") await snapshot(context); // What came is there to be read, as at the remote.
+  return status;
 }
 
 export async function* watchSync(
@@ -113,12 +117,13 @@ export function syncRounds(context: Context, call: SyncCall): () => Promise<void
 }
 
 async function syncer(context: Context, { tell, signal }: SyncCall, waitMs?: number): Promise<Syncer> {
-  const { layout, config, env, own } = context;
+  const { layout, config, env, own, headings } = context;
   const remote = await findRemote(layout, config, env);
   if (remote === undefined)
     throw new MidwatchError("NOT_FOUND_REMOTE", "There is no remote to sync the journal with.", {
       hint: "`git remote add origin URL` in the project, set `sync_remote` to a URL or path, or `midwatch sync --init`.",
     });
   const mask = (): ReturnType<typeof maskOutgoing> => maskOutgoing(context);
-  return new Syncer({ layout, log: own, mask, remote, env, everyMs: config.sync_every, tell, signal, waitMs });
+  const view = { keep: config.snapshot_keep, headings: headingsOf(headings) };
+  return new Syncer({ layout, log: own, mask, view, remote, env, everyMs: config.sync_every, tell, signal, waitMs });
 }

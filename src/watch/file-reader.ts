@@ -15,10 +15,14 @@ import type { CursorRow, FileMark } from "../registry/registry.ts";
 import { type HeldFiles, type Looked, openFile } from "./held-files.ts";
 
 /** Of one look at one file. */
-const LINES_MOST = 200;
 const BYTES_MOST = 1 << 20;
 
 type Restart = "rotated" | "replaced" | "truncated";
+
+/** A file, and how many of its lines are read at once. */
+interface Opened extends Looked {
+  most: number;
+}
 
 export interface Batch {
   /** Whole lines; bytes that are no UTF-8 are replaced. */
@@ -41,15 +45,22 @@ const TAIL_BYTES = 1024;
 /** A folder with more files than this is not searched for a renamed one. */
 const ENTRIES_MAX = 5000;
 
-export function readNewLines(agent: AgentId, path: string, before: CursorRow | undefined, files: HeldFiles): Batch {
+export function readNewLines(
+  agent: AgentId,
+  path: string,
+  before: CursorRow | undefined,
+  files: HeldFiles,
+  most = 200,
+): Batch {
   const cursor = before ?? newCursor(agent, path);
   let file: Looked | undefined;
   try {
-    const grown = cursor.file && readGrown(files.held(path, cursor.file), cursor, cursor.file);
+    const grown = cursor.file && readGrown(files.held(path, cursor.file), cursor, cursor.file, most);
     if (grown) return grown;
     file = files.look(path, cursor.file);
     if (file === undefined) return nothing(cursor, "There is no such file.");
-    return cursor.file === null ? read(file, cursor, null) : readOn(file, path, cursor, cursor.file);
+    const opened = { ...file, most };
+    return cursor.file === null ? read(opened, cursor, null) : readOn(opened, path, cursor, cursor.file);
   } catch (error) {
     throwIfExhausted(error);
     return nothing(cursor, error instanceof Error ? error.message : String(error));
@@ -68,7 +79,7 @@ function nothing(cursor: CursorRow, note: string): Batch {
 }
 
 /** A file that is held and only grew, as nearly always: one read tells that and what is new. Undefined when a closer look is needed. */
-function readGrown(source: FileSource | undefined, cursor: CursorRow, mark: FileMark): Batch | undefined {
+function readGrown(source: FileSource | undefined, cursor: CursorRow, mark: FileMark, most: number): Batch | undefined {
   if (source === undefined) return undefined;
   const before = Math.min(cursor.offset, TAIL_BYTES);
   const got = source.readToEnd(scratch, cursor.offset - before);
@@ -77,10 +88,10 @@ function readGrown(source: FileSource | undefined, cursor: CursorRow, mark: File
   const view = { before: scratch.subarray(0, before), fresh: scratch.subarray(before, got) };
   if (crc32(view.before) !== mark.tail) return undefined;
   const { dev, ino, birthtimeMs, ctimeMs } = source.opened;
-  return read({ source, stat: { dev, ino, birthtimeMs, ctimeMs, size } }, cursor, null, view);
+  return read({ source, stat: { dev, ino, birthtimeMs, ctimeMs, size }, most }, cursor, null, view);
 }
 
-function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
+function readOn(file: Opened, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const { source, stat } = file;
   if (!isSameFile(stat, mark)) return afterRotation(file, path, cursor, mark);
   const grown = stat.size >= cursor.offset;
@@ -99,11 +110,11 @@ function readOn(file: Looked, path: string, cursor: CursorRow, mark: FileMark): 
 }
 
 /** The old file may lie beside the new one under another name: its rest comes first. */
-function afterRotation(file: Looked, path: string, cursor: CursorRow, mark: FileMark): Batch {
+function afterRotation(file: Opened, path: string, cursor: CursorRow, mark: FileMark): Batch {
   const old = findRenamed(path, cursor, mark);
   if (old === undefined) return read(file, restarted(cursor, mark, 0), "replaced");
   using _source = old.source;
-  const rest = read(old, cursor, "rotated");
+  const rest = read({ ...old, most: file.most }, cursor, "rotated");
   // Its writer may not have noticed yet: what has no newline is waited for until the size stays.
   const open = old.stat.size > rest.cursor.offset;
   if (rest.more || rest.lines.length > 0 || (open && old.stat.size !== mark.seen)) return { ...rest, more: true };
@@ -156,10 +167,10 @@ function viewFrom({ source, stat }: Looked, offset: number): View {
   return { before: bytes.subarray(0, Math.min(before, got)), fresh: bytes.subarray(before, Math.max(before, got)) };
 }
 
-function read(file: Looked, cursor: CursorRow, why: Restart | null, view: View = viewFrom(file, cursor.offset)): Batch {
+function read(file: Opened, cursor: CursorRow, why: Restart | null, view: View = viewFrom(file, cursor.offset)): Batch {
   const { source, stat } = file;
   const { fresh } = view;
-  const { lines, end } = linesOf(fresh);
+  const { lines, end } = linesOf(fresh, file.most);
   const left = stat.size - cursor.offset - end;
   if (end === 0 && left > fresh.length) return readLong(file, cursor, why);
   const offset = cursor.offset + end;
@@ -171,14 +182,14 @@ function read(file: Looked, cursor: CursorRow, why: Restart | null, view: View =
 }
 
 /** Whole lines and where they end. They are cut from one text: a text for each line took twice as long. */
-function linesOf(fresh: Buffer): { lines: string[]; end: number } {
+function linesOf(fresh: Buffer, most: number): { lines: string[]; end: number } {
   const end = fresh.lastIndexOf(NEWLINE) + 1;
   if (end === 0) return { lines: [], end };
   const lines = fresh.toString("utf8", 0, end - 1).split("\n");
-  if (lines.length <= LINES_MOST) return { lines, end };
+  if (lines.length <= most) return { lines, end };
   let cut = 0;
-  for (let i = 0; i < LINES_MOST; i++) cut = fresh.indexOf(NEWLINE, cut) + 1;
-  return { lines: lines.slice(0, LINES_MOST), end: cut };
+  for (let i = 0; i < most; i++) cut = fresh.indexOf(NEWLINE, cut) + 1;
+  return { lines: lines.slice(0, most), end: cut };
 }
 
 /** A line longer than what is read at once. */

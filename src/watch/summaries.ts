@@ -13,6 +13,9 @@ import { type Batch, readNewLines } from "./file-reader.ts";
 import type { HeldFiles } from "./held-files.ts";
 import { Watch } from "./watch.ts";
 
+/** A reader's durable place in a log. */
+export type LogPosition = CursorRow;
+
 const DAY_MS = 24 * 3_600_000;
 
 /** Of these agents, or of all that live or ended within a day: of each its newest run, looked at now unless it is over. */
@@ -82,6 +85,12 @@ export function readFile(
   reader: AgentId,
   path: string,
 ): Batch & { commit(): void } {
-  const batch = readNewLines(reader, path, positions(context).get(reader, path), files);
+  const batch = readNewLines(
+    reader,
+    path,
+    positions(context).get(reader, path),
+    files,
+    Math.max(1, context.config.watch_lines),
+  );
   return { ...batch, commit: () => positions(context).update([batch.cursor]) };
 }

@@ -50,6 +50,8 @@ export interface SummaryOf {
   result: Pick<StreamResult, "model" | "tokens" | "tools">;
   cost: Pick<RunSpent, "usd" | "estimated">;
   place: StreamPlace;
+  /** Lines that should be JSON and are not. */
+  badLines: number;
   /** Bytes of the lines that a reason names. */
   bytes(place: LineRange): ByteRange;
   previous: AgentSummary | null;
@@ -107,6 +109,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     cost_usd: cost.usd,
     cost_estimated: cost.usd !== null && cost.estimated,
     tools: result.tools,
+    bad_lines: of.badLines,
     final: of.final,
     asks: askedBy(recent.activity),
     second_opinion: null,

@@ -12,6 +12,7 @@ import { readFacts } from "../facts/facts.ts";
 import type { Observed } from "../facts/observe.ts";
 import { runRow } from "../facts/record.ts";
 import { hasLater } from "../facts/run-numbers.ts";
+import { placeId } from "../journal/event.ts";
 import type { Facts as JudgedFacts } from "../judge/judge.ts";
 import type { Watching } from "../registry/watched.ts";
 import { reconcile } from "../run/reconcile.ts";
@@ -21,6 +22,7 @@ import { StderrReading } from "../stream/stderr-reading.ts";
 import type { StreamListener, StreamPlace, StreamState } from "../stream/stream-state.ts";
 import { type Beginning, keyOf, type StreamOf, Streams } from "../stream/streams.ts";
 import { Turns } from "../stream/turns.ts";
+import { audit } from "../workspace/audit.ts";
 import { companionOf } from "../workspace/companion.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
 import { type RunSpend, recordSpend } from "../workspace/record-spend.ts";
@@ -37,7 +39,6 @@ const LOG_BYTES = 4 << 20;
 const ROUND_BYTES = 64 << 20;
 /** What ended longer ago without anybody watching is read only when somebody asks for it. */
 const JUST_ENDED_MS = 3_600_000;
-const BACKOFF_MS = 10_000;
 
 interface Kept {
   subject: Subject;
@@ -128,7 +129,7 @@ export class Watch {
         if (!placed || isNews(kept.summary, kept.stored)) news.push(kept);
         done.summaries.push(kept.summary);
       } catch (error) {
-        this.#resting.set(key, performance.now() + BACKOFF_MS);
+        this.#resting.set(key, performance.now() + this.#context.config.watch_backoff);
         this.#kept.delete(key);
         this.streams.forget(one);
         done.failed.push({ agent: one.agent, run: one.run, error: String(error) });
@@ -211,7 +212,7 @@ export class Watch {
   #summary(
     one: Observed,
     kept: Kept,
-    { place, result: told }: StreamState,
+    { place, result: told, bad }: StreamState,
     now: { more: boolean; nowMs: number; process: JudgedFacts["process"] },
   ): AgentSummary {
     const { row } = one;
@@ -243,6 +244,7 @@ export class Watch {
       cost: ended?.spent ? sumOf(ended.spent) : cost,
       place,
       bytes: places,
+      badLines: bad.count,
       previous: kept.summary,
       final: !now.more && isOver(row),
     });
@@ -263,7 +265,10 @@ export class Watch {
       news.flatMap(({ spend }) => spend ?? []),
     );
     for (const kept of news) {
-      kept.stored = kept.summary;
+      const { subject, stored, summary } = kept;
+      if (!stored?.bad_lines && summary?.bad_lines)
+        tellBadLines(this.#context, subject, this.streams.known(subject)?.bad);
+      kept.stored = summary;
       kept.storedOffset = kept.place?.offset;
     }
     done.changed = await tellSummaries(
@@ -304,6 +309,14 @@ function watching(place: StreamPlace, summary: AgentSummary): Watching {
   const data = summary as unknown as Record<string, unknown>;
   const cursor = { agent, log: STREAM, run, ...place, file: null };
   return { cursor, summary: { agent, run, id, final: final ? 1 : 0, data }, verdict };
+}
+
+/** Once a run, when the first is met: the summary has how many they are. */
+function tellBadLines(context: Context, { task, agent, run }: Subject, bad: StreamState["bad"] | undefined): void {
+  const { line_number = null, error = "" } = bad?.first ?? {};
+  const content = `Line ${line_number ?? "?"} of the log of ${agent} should be JSON and is not: ${error}`;
+  const data = { run, line_number, error, severity: "warning" };
+  audit(context, [{ type: "agent.bad_line", id: placeId("bad_line", `${agent}.${run}`), content, task, agent, data }]);
 }
 
 function timeOf(text: string | null): number | null {

@@ -15,6 +15,7 @@ export interface AuditEvent {
     | "agent.started"
     | "agent.ended"
     | "agent.limit"
+    | "agent.bad_line"
     | "budget.reached"
     | "cleanup.archived"
     | "cleanup.deleted"

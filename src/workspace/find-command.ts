@@ -3,8 +3,10 @@ import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { quote } from "../core/ids.ts";
+import { withoutOuterRun } from "../process/environment.ts";
 import { midwatchWords } from "../process/self.ts";
 import type { Context } from "./context.ts";
+import { quoted } from "./own-command.ts";
 
 /** Where a program is: on PATH, or at the place its name tells. */
 export function findCommand(program: string, path: string): string | undefined {
@@ -80,10 +82,8 @@ function mayExecute(path: string): boolean {
   }
 }
 
-/** How an agent calls midwatch from its shell. */
+/** How midwatch is called from a shell, of whoever and wherever. */
 export function midwatchCommand(context: Context): string {
-  if (findCommand("midwatch", context.env["PATH"] ?? "") !== undefined) return "midwatch";
-  return midwatchWords([])
-    .map((part) => `'${part.replaceAll("'", "'\\''")}'`)
-    .join(" ");
+  if (findCommand("midwatch", withoutOuterRun(context.env)["PATH"] ?? "") !== undefined) return "midwatch";
+  return midwatchWords([]).map(quoted).join(" ");
 }

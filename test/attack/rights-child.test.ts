@@ -195,7 +195,7 @@ it("an agent that edits another's record to be its parent, or to know its capabi
   expect((await at.workspace.runs.show(other.agent)).phase).toBe("running");
 });
 
-it("a process that calls itself the agent's keeper, with every right in its environment, is not believed", async () => {
+it("R-004.28: a process that calls itself the agent's keeper, with every right in its environment, is not believed", async () => {
   const at = lab();
   const puppet = await new Puppets(at).start({ permission: "edit" });
   const rights = JSON.stringify({ permission: "all", driver: "command", cwd: "/", task: puppet.record.task });

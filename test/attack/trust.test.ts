@@ -68,12 +68,12 @@ it("a limit that a file nobody trusted sets counts where it is stricter than the
   const at = lab();
   writeFileSync(
     join(at.folder, "midwatch.config.json"),
-    JSON.stringify({ max_depth: 2, max_children: 999, token_limit: 5, output_limit: 0 }),
+    JSON.stringify({ max_depth: 2, max_children: 999, token_limit: 5, max_agents: 5000 }),
   );
-  const { max_depth, max_children, token_limit, output_limit } = at.open().config;
-  expect([max_depth, max_children, token_limit, output_limit]).toEqual([2, 20, 5, 2 * 1024 ** 3]);
+  const { max_depth, max_children, token_limit, max_agents } = at.open().config;
+  expect([max_depth, max_children, token_limit, max_agents]).toEqual([2, 20, 5, 1000]);
   const { stderr } = await at.cli("ls");
-  expect(stderr).toContain("max_children, output_limit do not count");
+  expect(stderr).toContain("max_children, max_agents do not count");
 });
 
 it("an intent that somebody planted in a workspace of ours is queued for ever: `up` and `wait` start only what was asked for", async () => {

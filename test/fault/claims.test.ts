@@ -9,7 +9,7 @@ import { CLI, text, until } from "../support/workspace.ts";
 
 const WAIT_MS = 60_000;
 
-it("R-003.19: of eight that claim a task at once exactly one has it; it is killed by kill -9, and exactly one follows, each time", async () => {
+it("R-003.19, R-003.27: of eight that claim a task at once exactly one has it; it is killed by kill -9, and exactly one follows, each time", async () => {
   const at = lab();
   const { task } = at.workspace.runs.makeTask("something that must be done once");
   // Each tries for ever; one that has it works on.

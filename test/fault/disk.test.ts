@@ -190,6 +190,18 @@ describe("output and folders", () => {
     expect(ended).toMatchObject({ outcome: "limit", phase: "drained" });
   });
 
+  it("R-000.13, R-000.15: by default no output is too much: a log of more than 2 GiB is let be, and its end is read at once", async () => {
+    const workspace = workspaceIn(folder());
+    // A hole in the file: nothing is written, and it is as long as if it were.
+    const { agent } = await workspace.runs.start({
+      argv: ["sh", "-c", "truncate -s 2200M /dev/stdout; echo; echo end; exit 7"],
+    });
+    const [ended] = await workspace.runs.wait([agent], { timeoutMs: patient(60_000) });
+    expect(ended).toMatchObject({ outcome: "failed", exit: { code: 7 }, bytes: 2200 * 1024 ** 2 + 5 });
+    const page = workspace.logs.page(agent, { tail: true, limit: 1 });
+    expect(page.records).toMatchObject([{ text: "end" }]);
+  });
+
   for (const what of ["the workspace", "the logs folder", "the run folder", "the log"]) {
     it(`R-000.33, R-000.34, R-000.35: ${what} deleted mid-run: remade, mirrored, 0 bytes lost`, async () => {
       const place = folder();
@@ -214,6 +226,9 @@ describe("output and folders", () => {
       expect((await rawLog(workspace, agent)).toString()).toBe(numbers(400));
       const done = readFact<DoneFact>({ sealed: `${run}.json` }, join(run, "done.json"));
       if (what !== "the run folder") expect(done?.mirrored).toBe(true);
+      expect(done?.restored).toBeGreaterThan(0);
+      const events = readFileSync(join(workspace.root, "events.log"), "utf8");
+      expect(events.split('"type":"agent.restored"')).toHaveLength(2);
     });
   }
 

@@ -66,6 +66,19 @@ describe("archive", () => {
     expect(await workspace.logs.verify(agent)).toMatchObject({ ok: true, index: "ok", partial: true });
   });
 
+  it("R-000.49: a tail and a page unpack their own frames only: damage elsewhere does not touch them", async () => {
+    const workspace = workspaceIn(folder());
+    const { agent } = await ended(workspace, "sh", "-c", "seq -f 'line %09.0f of a log that is packed' 400000");
+    const options = [{ lines: 5 }, { offset: 10, limit: 3 }];
+    const read = await Promise.all(options.map((one) => records(workspace, agent, one)));
+    await workspace.files.archive(agent);
+    const { log } = await workspace.runs.show(agent);
+    const packed = readFileSync(log);
+    writeFileSync(log, packed.fill(0x55, packed.length >> 1, (packed.length >> 1) + (packed.length >> 3)));
+    expect(await Promise.all(options.map((one) => records(workspace, agent, one)))).toEqual(read);
+    await expect(rawLog(workspace, agent)).rejects.toThrow();
+  });
+
   it("R-000.27, R-004.1: never while the run lives or a process has the log open for writing", async () => {
     const workspace = workspaceIn(folder());
     const live = await workspace.runs.start({ argv: ["sleep", "30"] });
@@ -94,6 +107,9 @@ describe("archive", () => {
       error: expect.stringContaining("damaged"),
     });
     expect((await rawLog(workspace, agent)).equals(bytes)).toBe(true);
+    await workspace.files.archive(agent);
+    const events = readFileSync(join(workspace.root, "events.log"), "utf8").split("\n");
+    expect(events.filter((line) => line.includes("is damaged and was kept aside as"))).toHaveLength(1);
   });
 
   it("R-000.27: kill -9 at any moment leaves the log whole in one place, and the next call finishes", async () => {

@@ -63,7 +63,7 @@ it("R-004.25: without subreaper, cgroup and /proc a run is listed, stopped with 
 });
 
 const compiler = spawnSync(ZIG, ["version"]).status === 0;
-if (!compiler) console.warn("SKIPPED: no zig (ZIG=path names one): the keeper was not compiled for macOS.");
+if (!compiler) console.warn("SKIPPED: no zig here (ZIG=path names one): the keeper was not compiled for macOS.");
 
 it.skipIf(!compiler)("the keeper compiles for both of Apple's processors, without a claim to orphans", () => {
   const made = spawnSync("make", ["-s", "-C", KEEPER, "check-macos", `ZIG=${ZIG}`], {

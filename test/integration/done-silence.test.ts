@@ -148,7 +148,7 @@ it("R-004.12: an agent cannot report for another, and so not end it", async () =
   expect(at.record()).toBeUndefined();
 });
 
-it("R-004.5: a companion that is killed in the silence comes back, and an agent that goes on after all needs none", async () => {
+it("R-004.5, R-004.27: a companion that is killed in the silence comes back, and an agent that goes on after all needs none", async () => {
   const at = defaults("6s");
   const record = await run(at, `${says(at, "completed")}; exec sleep 300`);
   const companion = await at.comes();

@@ -151,7 +151,7 @@ describe("following", () => {
     });
   });
 
-  it("logs --task merges the agents of a task by time", async () => {
+  it("R-000.50: logs --task merges the agents of a task by time", async () => {
     const place = folder();
     const workspace = workspaceIn(place);
     const { task } = workspace.runs.makeTask("both");

@@ -80,6 +80,20 @@ it("a log from its end, from its beginning, into the next run, and to its end", 
   expect(texts(5)).toEqual(["one", "two"]);
 });
 
+it("R-001.4: with watch_streaming off no summary is sent; it can be asked for", async () => {
+  const here = lab({ watch_streaming: "off" });
+  const { follower } = await follow(here);
+  const { agent } = await here.sh(printer(1000, 10));
+  follower.send({ sub: 1, stream: "fleet" });
+  follower.send({ sub: 2, stream: "summaries" });
+  await here.workspace.verdicts.rounds().round({ once: true });
+  await until(() => follower.items(1).some(({ summary }) => (summary ?? null) !== null));
+  await here.workspace.runs.stop([agent], { graceMs: 0 });
+  await until(() => follower.items(1).some(({ outcome }) => outcome === "stopped"));
+  expect(follower.items(2)).toEqual([]);
+  expect((await here.workspace.verdicts.of(agent)).instance_id).toBe(agent);
+});
+
 it("R-001.26: the fleet comes whole, then what changes; summaries come as they are made", async () => {
   const here = lab();
   const { follower } = await follow(here);

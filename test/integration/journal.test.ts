@@ -58,6 +58,46 @@ describe("the log of events", () => {
     await log.close();
   });
 
+  it("R-003.17: a shell that was killed in mid-line costs one record and one `error` event, also where it was told before its next piece came", async () => {
+    const { file, place, log } = journal();
+    const old = { timestamp: "2026-11-15T19:00:00Z" };
+    const bytes = JSON.stringify({ interaction: 1, actor: "A", type: "note", content: "x".repeat(500), ...old });
+    appendFileSync(file, `${bytes.slice(0, 300)}\n${JSON.stringify(makeEvent({ ...event(2, "behind"), ...old }))}\n`);
+    for (let i = 0; i < 3; i++) expect(await snapshotOf(place)).toMatchObject({ bad_lines: 1 });
+    expect(await snapshotOf(place, { rebuild: true })).toMatchObject({ bad_lines: 1, events: 2 });
+    // It was only very slow.
+    appendFileSync(file, `${bytes.slice(300)}\n`);
+    expect(await snapshotOf(place)).toMatchObject({ events: 3 });
+    expect(await snapshotOf(place, { rebuild: true })).toMatchObject({ bad_lines: 0, events: 3 });
+    expect(fileOf(place, "events.error.log").trim().split("\n")).toHaveLength(1);
+    expect(fileOf(place, "events.log").match(/is not an event/g)).toHaveLength(1);
+    await log.close();
+  });
+
+  it("R-003.9: a shell that is at work in mid-line is not told, and what it wrote before somebody else's line is not lost", async () => {
+    const { file, place, log } = journal();
+    const bytes = JSON.stringify({
+      interaction: 1,
+      actor: "A",
+      type: "note",
+      content: "ä".repeat(500),
+      timestamp: "2026-11-15T19:00:00Z",
+    });
+    const parts = [bytes.slice(0, 200), bytes.slice(200, 300), bytes.slice(300)];
+    appendFileSync(file, parts[0] as string);
+    await log.append([event(2, "behind a newline of ours")]);
+    expect(await snapshotOf(place)).toMatchObject({ events: 1, bad_lines: 0 });
+    appendFileSync(file, `${parts[1]}${JSON.stringify(event(3, "directly behind"))}\n`);
+    expect(await snapshotOf(place)).toMatchObject({ events: 2, bad_lines: 0 });
+    appendFileSync(file, `${parts[2]}\n`);
+    expect(await snapshotOf(place)).toMatchObject({ events: 3, bad_lines: 0 });
+    const grown = fileOf(place, "communication.md");
+    await snapshotOf(place, { rebuild: true });
+    expect(fileOf(place, "communication.md")).toBe(grown);
+    expect(grown).toContain(` - ${"ä".repeat(500)}\n`);
+    await log.close();
+  });
+
   it("an id is given once, also to a reader that goes on between two copies", async () => {
     const { log } = journal();
     const twice = event(1, "twice");

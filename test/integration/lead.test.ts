@@ -47,7 +47,7 @@ function killMain(at: Lab, one: RunRecord): void {
   process.kill(at.startFact(one).main?.pid as number, "SIGKILL");
 }
 
-it("R-003.10, R-003.11: shell agents see by events.log alone that `midwatch up` was killed, one takes over, and is followed", async () => {
+it("R-003.10, R-003.11, R-003.25, R-003.26: shell agents see by events.log alone that `midwatch up` was killed, one takes over, and is followed", async () => {
   const at = stage();
   const events = join(at.root, "events.log");
   const workspace = at.open();

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify } from "../../src/log/jsonl.ts";
+import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify } from "../../src/log/jsonl/jsonl.ts";
 import { differential } from "../soak/differential.ts";
 import { folder } from "../support/folder.ts";
 

@@ -263,12 +263,37 @@ it("wait_for_agents tells what changed since the cursor and never waits longer t
   expect(three).toMatchObject({ changed: [], ended: [agent_id] });
 });
 
-it("an error tells code and hint, and a mistake in the arguments what was meant", async () => {
+it("R-000.45: output comes as records, as a record a line, or as what was printed; the filter comes before the tail; a bad one is named", async () => {
+  const at = lab();
+  const { call } = await connect(at, "http", "modern");
+  const script = `for i in $(seq 300); do echo "ERROR $i"; echo "fine $i"; done; echo '{"level":"ERROR"}'`;
+  const { data: made } = await call("deploy_headless_agent", sh(script));
+  const { agent_id } = made;
+  await call("wait_for_agents", { agent_ids: [agent_id], timeout_seconds: 40 });
+  const asked = async (more: object): Promise<unknown> =>
+    (await call("get_agent_output", { agent_id, filter: "ERROR", tail: 3, ...more })).data["output"];
+  const records = (await asked({})) as { seq: number; text?: string; data?: unknown }[];
+  expect(records.map(({ seq, text, data }) => [seq, text ?? data])).toEqual([
+    [597, "ERROR 299"],
+    [599, "ERROR 300"],
+    [601, { level: "ERROR" }],
+  ]);
+  expect(await asked({ format: "parsed" })).toEqual(records);
+  expect(await asked({ format: "jsonl" })).toBe(records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+  expect(await asked({ format: "text" })).toBe('ERROR 299\nERROR 300\n{"level":"ERROR"}\n');
+  expect(await call("get_agent_output", { agent_id, filter: "(" })).toMatchObject({
+    isError: true,
+    data: { success: false, error_type: "BAD_REGEX", suggestion: expect.stringMatching(/\w/) },
+  });
+});
+
+it("R-000.26: an error tells code and hint, also by the names error_type and suggestion, and a mistake in the arguments what was meant", async () => {
   const at = lab();
   const { call } = await connect(at, "http", "modern");
   const missing = await call("get_agent_output", { agent_id: "nobody-1" });
   expect(missing).toMatchObject({ isError: true, data: { success: false, code: "NOT_FOUND_AGENT", retryable: false } });
   expect(missing.data["hint"]).toBeTruthy();
+  expect(missing.data).toMatchObject({ error_type: "NOT_FOUND_AGENT", suggestion: missing.data["hint"] });
   expect(await call("kill_real_agent", { agent: "x" })).toMatchObject({ isError: true, data: { code: "USAGE" } });
   const typo = await call("list_agents", { taskid: "x" });
   expect(typo).toMatchObject({ isError: true, data: { hint: "Did you mean task_id?" } });

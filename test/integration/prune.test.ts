@@ -47,7 +47,7 @@ const files = (at: Lab, task: string): Record<string, string> =>
     ]),
   );
 
-it("R-002.12, R-002.15: what ended long ago goes to the trash with all its files, comes back by --undo, and is deleted after trash_for", async () => {
+it("R-002.12, R-002.15, R-002.23: what ended long ago goes to the trash with all its files, comes back by --undo, and is deleted after trash_for", async () => {
   const at = lab();
   const old = await over(at, 15);
   await at.workspace.files.archive(old.agent);
@@ -121,7 +121,7 @@ it("R-002.12: above a size the oldest go first, one by one, and their task stays
   expect(await at.workspace.runs.show(oldest.agent)).toEqual(shown);
 });
 
-it("what lives, is held or has a child that lives is not touched", async () => {
+it("R-000.48: what lives, is held or has a child that lives is not touched", async () => {
   const at = lab();
   const { task } = at.workspace.runs.makeTask("shared");
   const [parent, held] = [await over(at, 20, { task }), await over(at, 20, { task })];

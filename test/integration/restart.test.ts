@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkIndex } from "../support/data/index-check.ts";
@@ -8,6 +8,40 @@ import { type Lab, text } from "../support/workspace.ts";
 const archived = (at: Lab, task: string, name: string): string => join(at.root, task, "archive", name);
 
 describe("a restart", () => {
+  it("R-000.13: bounds the logs of earlier runs: the oldest go to the trash, and come back; the facts and the last one stay", async () => {
+    const at = lab({ runs_kept: 2 });
+    const { agent, task } = await at.sh("date; echo e >&2");
+    for (let run = 2; run <= 5; run++) {
+      await at.workspace.runs.wait([agent]);
+      if (run === 4) await at.workspace.files.archive(agent);
+      await at.workspace.runs.restart(agent);
+    }
+    await at.workspace.runs.wait([agent]);
+    const there = (): string[] =>
+      readdirSync(join(at.root, task, "archive")).filter((name) => name.includes("_stream.") && !name.endsWith(".idx"));
+    expect(there()).toEqual([`${agent}_stream.3.jsonl.zst`, `${agent}_stream.4.jsonl`]);
+    expect((await at.workspace.runs.show(agent)).runs.map(({ run }) => run)).toEqual([1, 2, 3, 4, 5]);
+    const events = readFileSync(join(at.root, "events.log"), "utf8").split("\n");
+    expect(events.filter((line) => line.includes('"prune.trashed"')).map((line) => JSON.parse(line).data.runs)).toEqual(
+      [[1], [2]],
+    );
+
+    const small = at.open({ config: { runs_kept: "off", runs_kept_size: 1 } });
+    await small.runs.restart(agent);
+    await at.workspace.runs.wait([agent]);
+    expect(there()).toEqual([`${agent}_stream.5.jsonl`]);
+    for (let i = 0; i < 3; i++)
+      expect(await at.workspace.files.undoPrune(agent)).toMatchObject([{ action: "restored", errors: [] }]);
+    expect(there().map((name) => name.split(".")[1])).toEqual(["1", "2", "3", "4", "5"]);
+    expect((await at.raw(agent, { run: 1 })).length).toBeGreaterThan(0);
+    expect((await at.workspace.runs.show(agent)).runs.map(({ run }) => run)).toEqual([1, 2, 3, 4, 5, 6]);
+
+    at.workspace.files.pin(agent);
+    await small.runs.restart(agent);
+    await at.workspace.runs.wait([agent]);
+    expect(there()).toHaveLength(6);
+  });
+
   it("R-000.38, R-000.9: moves the former run's files, begins with a marker that is not part of --raw, and keeps the id", async () => {
     const at = lab();
     const count = join(at.folder, "count");

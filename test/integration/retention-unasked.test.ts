@@ -22,7 +22,7 @@ async function over(at: Lab, ageMs: number): Promise<RunRecord> {
 const agents = async (at: Lab): Promise<string[]> =>
   (await at.workspace.runs.list({ all: true })).map(({ agent }) => agent).sort();
 
-it("R-002.15: a round of up takes what is older than prune_after to the trash, without being asked; --undo brings it back", async () => {
+it("R-000.48, R-002.15: a round of up takes what is older than prune_after to the trash, without being asked; --undo brings it back", async () => {
   const at = lab({ prune_after: "1h" });
   const [old, young] = [await over(at, 2 * HOUR), await over(at, 0)];
   const live = await at.sh("exec sleep 300");
@@ -35,7 +35,7 @@ it("R-002.15: a round of up takes what is older than prune_after to the trash, w
   expect(await agents(at)).toEqual([live.agent, old.agent, young.agent].sort());
 });
 
-it("R-002.15: prune_over takes the oldest, and 0 turns both off", async () => {
+it("R-000.48, R-002.15: prune_over takes the oldest, and 0 turns both off", async () => {
   const at = lab({ prune_over: 1, prune_after: 0 });
   await over(at, 2 * HOUR);
   const off = at.open({ config: { prune_over: 0, prune_after: 0 } });

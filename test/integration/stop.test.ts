@@ -191,7 +191,7 @@ describe("files", () => {
     expect(prompts()).toEqual([]);
   });
 
-  it("R-002.3, R-002.5, R-004.15, R-004.17: --purge deletes, reports each file, and the audit stays", async () => {
+  it("R-002.3, R-002.5, R-002.22, R-002.23, R-004.15, R-004.17: --purge deletes, reports each file, and the audit stays", async () => {
     const at = lab();
     const record = await at.sh("echo 12345; exec sleep 300");
     await until(() => text(record.log) !== "");

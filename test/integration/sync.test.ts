@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { SyncStatus } from "../../src/fleet/workspace.ts";
@@ -70,6 +70,7 @@ it("R-003.15: two machines see what both wrote, masked; the project's own reposi
   for (const at of [a, b]) await midwatch(at.folder, ["snapshot"]);
   expect(fileOf(a.root, "communication.md")).toContain("I see it");
   expect(fileOf(b.root, "communication.md")).toBe(fileOf(a.root, "communication.md"));
+  expect(gitShow(remote, "communication.md")).toBe(fileOf(a.root, "communication.md"));
   expect(gitIn(remote, "grep", "-c", "masked", "midwatch-journal")).toContain(":1");
   expect(() => gitIn(remote, "grep", TOKEN, "midwatch-journal")).toThrow();
   expect(contents(join(a.folder, ".git"))).toEqual(before);
@@ -84,6 +85,36 @@ it("R-003.15: two machines see what both wrote, masked; the project's own reposi
     synced: 1,
     waiting: 1,
   });
+});
+
+const gitShow = (remote: string, path: string): string =>
+  execFileSync("git", ["--git-dir", remote, "show", `midwatch-journal:${path}`], { encoding: "utf8" });
+
+it("R-003.5, R-003.15, R-003.23: the branch can be read by people: communication.md and archive.md at the remote are those of every machine", async () => {
+  const remote = bare();
+  const [a, b] = [cloned(remote), cloned(remote)];
+  for (let n = 1; n <= 5; n++) {
+    const at = n % 2 === 0 ? a : b;
+    await midwatch(at.folder, ["event", String(n), "Agent A", "question", `How do I start server ${n}?`]);
+    await midwatch(at.folder, ["sync"]);
+  }
+  // Text of one machine alone, and what somebody put where the view is made, stay here.
+  appendFileSync(join(a.root, "communication.md"), "a note of mine\n");
+  appendFileSync(join(a.root, "sync/view/communication.md"), "not from the journal\n");
+  for (const at of [a, b, a]) expect(await midwatch(at.folder, ["sync"])).toMatchObject({ code: 0 });
+  expect(fileOf(b.root, "archive.md")).toContain("## Interaction #2\n");
+  for (const name of ["communication.md", "archive.md"]) {
+    expect(gitShow(remote, name)).toBe(fileOf(b.root, name));
+    expect(fileOf(a.root, name).replace("a note of mine\n", "")).toBe(gitShow(remote, name));
+  }
+  // Nothing new: nothing is pushed, whoever looks.
+  const tip = gitIn(remote, "rev-parse", "midwatch-journal");
+  for (const at of [a, b]) await midwatch(at.folder, ["sync"]);
+  expect(gitIn(remote, "rev-parse", "midwatch-journal")).toBe(tip);
+  await midwatch(a.folder, ["event", "6", "Agent A", "question", "and now?"]);
+  await midwatch(a.folder, ["sync"]);
+  expect(gitShow(remote, "communication.md")).toContain("and now?");
+  expect(gitShow(remote, "communication.md")).not.toContain("not from the journal");
 });
 
 const shellLine = (content: string): string =>

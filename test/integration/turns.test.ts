@@ -40,7 +40,7 @@ function allOf(at: Lab): string[] {
   return Array.from({ length: said }, (_, n) => `turn ${n}`);
 }
 
-it("R-003.7: a turn is in the journal before the agent ends; `midwatch up` is killed 8 times meanwhile: none is lost, none is there twice", async () => {
+it("R-003.7, R-003.24: a turn is in the journal before the agent ends; `midwatch up` is killed 8 times meanwhile: none is lost, none is there twice", async () => {
   const at = lab();
   talker(at, 50);
   const { runs, journal } = at.open(); // Since then it has the driver.

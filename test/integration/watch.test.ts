@@ -13,7 +13,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { type ConfigInput, loadConfig } from "../../src/core/config/config.ts";
 import type { ListRecord } from "../../src/core/types.ts";
 import { Verdicts } from "../../src/fleet/verdicts.ts";
-import type { AgentSummary, JournalEvent } from "../../src/fleet/workspace.ts";
+import type { JournalEvent } from "../../src/fleet/workspace.ts";
+import type { AgentSummary, LogPosition, Verdict } from "../../src/index.ts";
 import { speaker } from "../support/cli/speaker.ts";
 import { Lab, supportFile, until } from "../support/workspace.ts";
 
@@ -67,14 +68,16 @@ async function verdicts(made: Lab): Promise<JournalEvent[]> {
   return found;
 }
 
-it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
+it("R-001.1, R-001.3, R-001.21, R-001.23, R-001.29: a looping agent is blocked, with the lines that show it, on disk and in the journal", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, [...LOOP, { type: "text", note: SECRET }]) });
   const task = workspace.runs.makeTask("Fix the parser so that npm test passes again");
+  const parent = await workspace.runs.start({ argv: ["sleep", "60"], task: task.task });
   const run = await workspace.runs.start({
     driver: "claude",
     task: task.task,
     role: "fixer",
+    parent: parent.agent,
     prompt: `Mend it with ${SECRET}`,
   });
   const watcher = workspace.verdicts.rounds();
@@ -86,6 +89,7 @@ it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the l
     instance_id: run.agent,
     on_track_status: "blocked",
     role: "fixer",
+    parent_instance_id: parent.agent,
     last_tool_used: "Bash",
     schema_version: 1,
     tokens: { input: 800, output: 80 },
@@ -114,6 +118,61 @@ it("R-001.1, R-001.3, R-001.21, R-001.23: a looping agent is blocked, with the l
   for (const suffix of ["", "-wal", "-shm"]) rmSync(join(made.root, `midwatch.db${suffix}`), { force: true });
   using later = made.open();
   expect((await later.runs.show(run.agent)).verdict).toBe("blocked");
+});
+
+it("R-001.1: an agent that goes over to something else is drifting and then off track", async () => {
+  const made = lab();
+  const other =
+    "grep flux colnames in BinnedTimeSeries; the lightcurve periodogram of TESS folds photometry by barycentric epoch, aperture, dilution, detrending and centroid";
+  const away = Array.from({ length: 14 }, (_, n) => [
+    {
+      type: "assistant",
+      message: {
+        id: `m${n}`,
+        content: [
+          { type: "tool_use", id: `t${n}`, name: "Bash", input: { command: `${other} ${"abcdefghijklmn"[n]}` } },
+        ],
+      },
+    },
+    {
+      type: "user",
+      message: { content: [{ type: "tool_result", tool_use_id: `t${n}`, content: `line ${"abcdefghijklmn"[n]}` }] },
+    },
+  ]).flat();
+  const go = join(made.folder, "go");
+  const rest = away.slice(16).map((line) => `printf '%s\\n' '${JSON.stringify(line)}'`);
+  const then = [`until [ -e '${go}' ]; do sleep 0.02; done`, ...rest, "sleep 60"].join("\n");
+  const workspace = made.open({ env: speaker(made.folder, [init, ...away.slice(0, 16)], then) });
+  const task =
+    "Rename the swappable dependency of ProjectState in the autodetector of migrations for a ForeignKey constraint";
+  const run = await workspace.runs.start({ driver: "claude", prompt: task });
+  const watcher = workspace.verdicts.rounds();
+  const status = async (): Promise<Verdict | undefined> => (await watcher.round()).summaries[0]?.on_track_status;
+  await until(async () => (await status()) === "drifting");
+  writeFileSync(go, "");
+  await until(async () => (await status()) === "off_track");
+  const said = (await verdicts(made)).map(({ data }) => (data as { verdict: Verdict }).verdict);
+  expect(said.slice(said.indexOf("drifting"))).toEqual(["drifting", "off_track"]);
+  expect((await made.workspace.runs.show(run.agent)).verdict).toBe("off_track");
+});
+
+it("R-001.6: three watchers in processes of their own beside a fourth: each line counts once, each change is told once", async () => {
+  const made = lab();
+  const env = speaker(
+    made.folder,
+    [],
+    [...LOOP, ...LOOP].map((line) => `printf '%s\\n' '${JSON.stringify(line)}'; sleep 0.1`).join("\n"),
+  );
+  const workspace = made.open({ env });
+  const run = await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
+  const watcher = async (): Promise<void> => {
+    for (let n = 0; n < 4; n++) expect((await made.cli("watch", "--once")).code).toBe(0);
+  };
+  await Promise.all([watcher(), watcher(), watcher(), workspace.runs.wait([run.agent])]);
+  const [summary] = (await workspace.verdicts.rounds().round()).summaries;
+  expect(summary).toMatchObject({ final: true, tools: 16, position: { line: 34, missed_bytes: 0 } });
+  const ids = (await verdicts(made)).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 it("R-001.25: what cannot be read of one agent does not touch the others", async () => {
@@ -157,7 +216,7 @@ it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, re
   const batch = made.workspace.verdicts.readFile("reader-1", path);
   expect(batch.lines).toEqual(["one", "two"]);
   batch.commit();
-  const [row] = positions.all();
+  const [row]: LogPosition[] = positions.all();
   expect(row).toMatchObject({ agent: "reader-1", log: path, offset: 8, line: 2 });
   expect(Object.keys(row ?? {})).toEqual(expect.arrayContaining(["checksum", "updated_at", "generation", "file"]));
   expect(made.open().verdicts.readFile("reader-1", path).lines).toEqual([]);
@@ -169,6 +228,25 @@ it("R-001.2, R-001.8, R-001.15: places can be read, updated, removed, listed, re
   expect(positions.all()).toHaveLength(1);
   positions.clear();
   expect(positions.all()).toEqual([]);
+});
+
+it("R-000.23: a live log is validated as it is read: lines that are no JSON are counted, and told once", async () => {
+  const made = lab();
+  const broken = `printf '{"type":\\n'; until [ -e go ]; do sleep 0.02; done; echo no JSON; printf 'torn'; exec sleep 60`;
+  const workspace = made.open({ env: speaker(made.folder, [init], broken) });
+  const { agent } = await workspace.runs.start({ driver: "claude", prompt: "parser", cwd: made.folder });
+  const count = async (by: Verdicts): Promise<number | undefined> =>
+    (await by.rounds().round()).summaries.find((one) => one.instance_id === agent)?.bad_lines;
+  await until(async () => (await count(workspace.verdicts)) === 1);
+  writeFileSync(join(made.folder, "go"), "");
+  for (const by of [workspace, made.open()]) await until(async () => (await count(by.verdicts)) === 2);
+  await workspace.runs.stop([agent], { graceMs: 0 });
+  await made.open().verdicts.rounds().round();
+  const told: JournalEvent[] = [];
+  for await (const { event } of workspace.journal.events({ type: "agent.bad_line" })) told.push(event);
+  expect(told).toMatchObject([
+    { agent, data: { run: 1, line_number: 2, severity: "warning", error: expect.any(String) } },
+  ]);
 });
 
 it("R-001.10: without its database the watch begins anew and comes to the same", async () => {
@@ -222,7 +300,7 @@ it("thresholds of midwatch.config.json decide, and a wrong name is refused at th
   rmSync(file);
 });
 
-it("by default the watch only tells", async () => {
+it("R-001.30: by default the watch only tells", async () => {
   const made = lab();
   const workspace = made.open({ env: speaker(made.folder, LOOP) });
   const run = await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
@@ -262,8 +340,29 @@ it("R-001.14: the last lines can be read, whatever was read before", async () =>
 });
 
 it("R-001.4: the defaults are in the list of the configuration", () => {
-  expect(loadConfig().watch_poll).toBe(12_000);
-  expect(readFileSync(supportFile("../../docs/config.md"), "utf8")).toMatch(/`watch_poll`.*`12s`/);
+  const { watch_poll, watch_lines, watch_backoff, watch_streaming, llm_model } = loadConfig();
+  expect([watch_poll, watch_lines, watch_backoff, watch_streaming]).toEqual([12_000, 200, 10_000, "on"]);
+  expect(llm_model).toBe("claude-haiku-4-5");
+  const page = readFileSync(supportFile("../../docs/config.md"), "utf8");
+  for (const row of [
+    /`watch_poll`.*`12s`/,
+    /`watch_lines`.*`200`/,
+    /`watch_backoff`.*`10s`/,
+    /`watch_streaming`.*`on`/,
+  ])
+    expect(page).toMatch(row);
+});
+
+it("R-001.4, R-001.13: another number of lines a read is kept to", () => {
+  const at = lab({ watch_lines: 7 });
+  const path = join(at.folder, "any.log");
+  writeFileSync(path, "line\n".repeat(20));
+  const read = (): string[] => {
+    const batch = at.workspace.verdicts.readFile("reader", path);
+    batch.commit();
+    return batch.lines;
+  };
+  expect([read(), read(), read(), read()].map(({ length }) => length)).toEqual([7, 7, 6, 0]);
 });
 
 it("R-001.18, R-001.27: a small interface, and nothing from outside below it", () => {

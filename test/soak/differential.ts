@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { jsonlCount, jsonlPage, jsonlTail } from "../../src/log/jsonl.ts";
+import { jsonlCount, jsonlPage, jsonlTail } from "../../src/log/jsonl/jsonl.ts";
 import { Log } from "../../src/log/log.ts";
 import { search } from "../../src/log/search.ts";
 import { randomFile, seeded } from "../support/data/random-file.ts";

@@ -35,6 +35,7 @@ import { realClis } from "./real-clis.ts";
 import { refusedUpgrades } from "./refused-upgrades.ts";
 import type { Report } from "./report.ts";
 import { retention } from "./retention.ts";
+import { seedWriters } from "./seed-writers.ts";
 import { signalsInClone } from "./signals.ts";
 import { snapshotKills } from "./snapshot-kills.ts";
 import { stopRaces } from "./stop-races.ts";
@@ -70,6 +71,7 @@ const CAMPAIGNS: Readonly<Record<string, readonly [Campaign, rounds: number]>> =
   keeperFuzz: [keeperFuzz, 600],
   pidReuse: [pidReuse, 1000],
   journalWriters: [journalWriters, 20_000],
+  seedWriters: [seedWriters, 4000],
   powerCuts: [powerCuts, 20],
   snapshotKills: [snapshotKills, 60],
   watchKills: [watchKills, 200],

@@ -15,6 +15,8 @@ import { campaign, type Report, rounds } from "./report.ts";
 
 const STEPS = ["prepared", "fetched", "imported", "exported", "committed", "pushed", "remembered", "random"] as const;
 
+const MOST = 64 << 20;
+
 type Step = (typeof STEPS)[number];
 
 /** `count` rounds with each number of machines. */
@@ -111,6 +113,13 @@ async function converge(
       if (snapshots[i] !== snapshots[0]) fail(`${many} machines: snapshot ${i} differs from the first`);
       if (rebuilt[i] !== snapshots[i]) fail(`${many} machines: snapshot ${i} differs from a rebuild`);
     }
+    const there = ["communication.md", "archive.md"].map((name) =>
+      execFileSync("git", ["--git-dir", remote, "show", `midwatch-journal:${name}`], {
+        encoding: "utf8",
+        maxBuffer: MOST,
+      }),
+    );
+    if (there.join("") !== snapshots[0]) fail(`${many} machines: what the branch shows is not the snapshot`);
     Object.assign(figures, { [`events of ${many}`]: said.length, [`kills of ${many}`]: kills });
   } finally {
     for (const child of children) child.kill("SIGKILL");

@@ -12,6 +12,7 @@ export interface Message {
   cursor?: unknown;
   whole?: boolean;
   run?: number;
+  cut?: boolean;
   end?: boolean;
   error?: Failure;
 }

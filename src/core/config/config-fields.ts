@@ -21,8 +21,8 @@ export const CONFIG_FIELDS = {
   disk_policy: { kind: ["hold", "stop"], default: "hold", about: "What happens to an agent below the floor" },
   output_limit: {
     kind: "size",
-    default: "2GiB",
-    about: "Output of one run above which it is stopped, outcome limit",
+    default: "0",
+    about: "Output of one run above which it is stopped, outcome limit; 0 is none, and the disk floor holds it",
     guard: "limit",
   },
   sync: {
@@ -141,6 +141,21 @@ export const CONFIG_FIELDS = {
     guard: "trust",
     off: true,
   },
+  runs_kept: {
+    kind: "count",
+    default: 20,
+    about: "Earlier runs of one agent whose logs stay when its next one begins; `off` or 0: all, whatever their number",
+    guard: "trust",
+    off: true,
+  },
+  runs_kept_size: {
+    kind: "size",
+    default: "5G",
+    about:
+      "Size of the logs of an agent's earlier runs above which the oldest go to the trash, but for the last; `off` or 0: none",
+    guard: "trust",
+    off: true,
+  },
   trash_for: {
     kind: "duration",
     default: "24h",
@@ -190,6 +205,21 @@ export const CONFIG_FIELDS = {
     kind: "duration",
     default: "12s",
     about: "How often the watch looks at each agent; one that prints is looked at within a second",
+  },
+  watch_lines: {
+    kind: "count",
+    default: 200,
+    about: "Lines that one read of a file gives (`verdicts.readFile`), at most 1 MiB of them",
+  },
+  watch_backoff: {
+    kind: "duration",
+    default: "10s",
+    about: "How long the watch leaves an agent alone whose log could not be read",
+  },
+  watch_streaming: {
+    kind: ["on", "off"],
+    default: "on",
+    about: "Whether summaries go to those who follow them by WebSocket; `off`: they are asked for",
   },
   llm_provider: {
     kind: ["off", "anthropic", "openai-compatible"],

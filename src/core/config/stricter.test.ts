@@ -4,6 +4,7 @@ import { lowerLimit, stricter } from "./stricter.ts";
 
 const persons: ConfigInput = {
   wall_limit: "10m",
+  output_limit: "2GiB",
   token_limit: 1000,
   max_children: 3,
   limit_policy: "interrupt",

@@ -2,9 +2,20 @@
  * The state folder of this user: `$XDG_STATE_HOME/midwatch`, outside every project and readable by this user alone. It holds what a person
  * said may act (src/trust). No repository can bring such a folder along, and an agent that may only edit its project cannot write there.
  */
-import { existsSync, lstatSync, readdirSync, unlinkSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { userInfo } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
 import { errno } from "../fault.ts";
 import { makeFolders } from "../make-folders.ts";
@@ -91,20 +102,48 @@ export class StateFolder {
       } catch {}
   }
 
+  /**
+   * A folder that holds one program and nothing else, for PATH; made again when it is not as it should be. Undefined where somebody else
+   * could put a program there, or where none can be kept or executed.
+   */
+  program(key: string, name: string, text: string): string | undefined {
+    const folder = join(this.path, "bin", key);
+    const file = join(folder, name);
+    try {
+      makeFolders(folder);
+      if (![this.path, dirname(folder), folder].every(isOurs)) return undefined;
+      if (!isOurs(file) || (lstatSync(file).mode & 0o500) !== 0o500 || readFileSync(file, "utf8") !== text) {
+        // Whole and executable from its first moment: a run may be calling it.
+        const made = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+        writeFileSync(made, text, { flag: "wx", mode: 0o700 });
+        renameSync(made, file);
+      }
+      accessSync(file, constants.X_OK);
+      return folder;
+    } catch {
+      return undefined;
+    }
+  }
+
   /** A record counts only when nobody else could have put it there. */
   #isSafe(): boolean {
-    try {
-      const { uid, mode } = lstatSync(this.path);
-      return uid === process.geteuid?.() && (mode & 0o022) === 0;
-    } catch (error) {
-      if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR" || errno(error) === "EACCES") return false;
-      throw error;
-    }
+    return isOurs(this.path);
   }
 
   #file(kind: Kind, name: string, ending = "json"): string {
     if (!/^[0-9a-f]{32,64}$/.test(name)) throw new Error(`${name} is not a name of a record`);
     return join(this.folder(kind), `${name}.${ending}`);
+  }
+}
+
+/** It is there, and nobody else can write to it. */
+function isOurs(path: string): boolean {
+  try {
+    const { uid, mode } = lstatSync(path);
+    return uid === process.geteuid?.() && (mode & 0o022) === 0;
+  } catch (error) {
+    if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR" || errno(error) === "EACCES") return false;
+    throw error;
   }
 }
 

@@ -12,7 +12,7 @@ describe("completion", () => {
     const firsts = new Set(operations.map(({ name }) => name.split(" ")[0]));
     expect(new Set(ask("").words)).toEqual(new Set([...firsts, "help"]));
     expect(ask("he").words).toEqual(["health", "help"]);
-    expect(ask("jsonl", "").words).toEqual(["tail", "page", "count", "verify"]);
+    expect(ask("jsonl", "").words).toEqual(["tail", "page", "count", "verify", "append"]);
     expect(ask("mcp", "").words).toEqual(["install"]);
     expect(ask("help", "lo").words).toEqual(["logs"]);
     expect(ask("no-such", "").words).toEqual([]);

@@ -52,6 +52,9 @@ export class LogFeed {
   readonly #batches = new Map<number, Batch>();
   readonly #ending = new AbortController();
   #told = "";
+  /** How often the log was cut, and from where on nothing was read of it then. */
+  cuts = 0;
+  cutTo = 0;
 
   constructor(log: Followed, run: number, limits: Limits, count: () => number) {
     this.#limits = limits;
@@ -98,7 +101,13 @@ export class LogFeed {
     const { signal } = this.#ending;
     for (let over = false; !over && !signal.aborted; ) {
       try {
-        for await (const now of this.#log.looks({ signal, gatherMs })) this.#tell(`${now.end} ${now.live} ${now.next}`);
+        for await (const now of this.#log.looks({ signal, gatherMs })) {
+          if (now.cutTo !== undefined) {
+            this.cuts++;
+            this.cutTo = now.cutTo;
+          }
+          this.#tell(`${now.end} ${now.live} ${now.next} ${this.cuts}`);
+        }
         over = true;
       } catch {
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);

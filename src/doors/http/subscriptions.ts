@@ -88,6 +88,7 @@ class LogSubscription implements Subscription {
   #run: number;
   #at: LogPlace;
   #feed: LogFeed;
+  #cuts: number;
   #end: () => void;
 
   constructor(door: Door, feeds: LogFeeds, asked: Extract<Asked, { stream: "log" }>, wake: () => void) {
@@ -99,6 +100,7 @@ class LogSubscription implements Subscription {
     this.#again = (run) => feeds.follow(log, run, stderr, wake);
     const { feed, end } = this.#again(log.run);
     this.#feed = feed;
+    this.#cuts = feed.cuts;
     this.#end = end;
     try {
       this.#at = placeIn(feed, from === "end" ? feed.end : (from?.offset ?? 0));
@@ -110,6 +112,12 @@ class LogSubscription implements Subscription {
 
   take(): Fields | undefined {
     if (this.over) return undefined;
+    if (this.#feed.cuts !== this.#cuts) {
+      this.#cuts = this.#feed.cuts;
+      if (this.#at.offset > this.#feed.cutTo || this.#feed.cutTo === 0)
+        this.#at = this.#feed.place(this.#feed.cutTo) ?? { offset: 0, line: 0 };
+      return { more: `"cut":true,"cursor":${this.#cursor()}` };
+    }
     const batch = this.#feed.read(this.#at);
     if (batch !== undefined) {
       this.#at = batch.next;
@@ -123,6 +131,7 @@ class LogSubscription implements Subscription {
     }
     this.#end();
     ({ feed: this.#feed, end: this.#end } = this.#again(next));
+    this.#cuts = this.#feed.cuts;
     this.#run = next;
     this.#at = { offset: 0, line: 0 };
     return { more: `"run":${next},"cursor":${this.#cursor()}` };
@@ -200,6 +209,7 @@ class JournalSubscription implements Subscription {
 
 /** Each summary that changed; the cursor is the time of the newest that was given, so one may come twice, none is left out. */
 function followSummaries({ workspace, fleet, limits }: Door, from: string | undefined, wake: () => void): Subscription {
+  if (workspace.config.watch_streaming === "off") return { over: true, close: () => undefined, take: () => undefined };
   let since = from === "end" ? new Date().toISOString() : (from ?? "");
   /** The time of each that was given and is not older than the cursor. */
   const told = new Map<string, string>();

@@ -78,7 +78,10 @@ export async function callTool(
   } catch (thrown) {
     const { code, message, hint, retryable } = toMidwatchError(thrown);
     if (changes) served.changed(name, args, code);
-    const data = maskValue({ success: false, error: message, code, hint: hint ?? null, retryable });
+    const next = hint ?? null;
+    // Callers know the code and the hint by other names too.
+    const names = { code, error_type: code, hint: next, suggestion: next };
+    const data = maskValue({ success: false, error: message, ...names, retryable });
     return { content: [{ type: "text", text: JSON.stringify(data) }], isError: true };
   }
 }

@@ -27,6 +27,7 @@ import {
 import { type Tool, tool } from "./tool.ts";
 
 const REPORTS = 10;
+const FORMATS = ["parsed", "jsonl", "text"] as const;
 
 export const taskStatus: Tool = tool({
   name: "get_real_task_status",
@@ -157,12 +158,19 @@ export const agentOutput: Tool = tool({
     offset: z.number().int().min(0).max(1e15).describe("Begin behind this many lines (not with cursor)").optional(),
     limit: z.number().int().min(1).max(MOST).describe(`With offset or cursor: at most N records (${MOST})`).optional(),
     cursor: z.string().describe("From an earlier answer: read on behind it").optional(),
+    format: z
+      .enum(FORMATS)
+      .describe("parsed: output is a list of records; jsonl: a text with a record a line; text: what it printed")
+      .default("parsed"),
   },
   output: {
     agent_id: z.string(),
     task_id: z.string(),
     session_status: z.string().describe("running, or how it ended"),
-    output: z.array(z.looseObject({ seq: z.number().nullable(), offset: z.number(), type: z.string() })),
+    output: z.union([
+      z.array(z.looseObject({ seq: z.number().nullable(), offset: z.number(), type: z.string() })),
+      z.string(),
+    ]),
     source: z.enum(["jsonl_log", "stderr"]).describe("stderr: asked for, or all that there is"),
     note: z.string().nullable(),
     truncated: z.boolean().describe("There is more than was given"),
@@ -175,7 +183,7 @@ export const agentOutput: Tool = tool({
       last_output_at: z.string().nullable(),
     }),
   },
-  async run(call, input, { agent_id, task_id, tail, offset, limit, cursor }) {
+  async run(call, input, { agent_id, task_id, tail, offset, limit, cursor, format }) {
     if (offset !== undefined && cursor !== undefined)
       throw usage("cursor and offset are two ways to say where to begin.", "Give one of them.");
     const record = await shownAgent(call, agent_id, task_id);
@@ -203,7 +211,7 @@ export const agentOutput: Tool = tool({
       agent_id: record.agent,
       task_id: record.task,
       session_status: record.outcome ?? record.phase,
-      output: shown?.items ?? items,
+      output: inFormat(shown?.items ?? items, format),
       source: shown !== undefined || input["stderr"] === true ? "stderr" : "jsonl_log",
       note:
         items.length > 0 && shown === undefined
@@ -227,6 +235,18 @@ export const agentOutput: Tool = tool({
     };
   },
 });
+
+function inFormat(records: readonly LogRecord[], format: (typeof FORMATS)[number]): readonly LogRecord[] | string {
+  if (format === "parsed") return records;
+  const lines = records.map((record) => (format === "jsonl" ? JSON.stringify(record) : lineOf(record)));
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** A record that was cut has the beginning of its line under another name. */
+function lineOf(record: LogRecord & { data_cut?: string; text_cut?: string; b64_cut?: string }): string {
+  if (record.data !== undefined) return JSON.stringify(record.data);
+  return record.text ?? record.raw_content ?? record.data_cut ?? record.text_cut ?? record.b64 ?? record.b64_cut ?? "";
+}
 
 function readCursor(text: string): { run: number; line: number } {
   const [, run, line] = /^(\d{1,9}):(\d{1,15})$/.exec(text) ?? [];

@@ -94,7 +94,7 @@ async function foldAll(
         await quarantine.add(item, Math.max(0, projection.highest));
       } else {
         fold(projection, item.event, archive);
-        quarantine.met(item.event.id);
+        quarantine.met(item.event);
       }
       projection.cursor = item.next;
     }

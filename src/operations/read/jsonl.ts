@@ -1,7 +1,11 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify, type Read } from "../../log/jsonl.ts";
+import { MidwatchError } from "../../core/errors.ts";
+import { jsonlCount, jsonlPage, jsonlTail, jsonlVerify, type Read } from "../../log/jsonl/jsonl.ts";
+import { assertOutside, jsonlAppend, recordLine } from "../../log/jsonl/writer.ts";
+import { LINE_MAX } from "../../log/lines.ts";
 import { agentRef, bytesDone, count, runNumber } from "../fields.ts";
-import { type Context, type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Context, type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 
 const file = z.string().min(1).describe("A JSONL file, or a log that midwatch archived (.zst)").meta({ value: "FILE" });
 
@@ -88,7 +92,78 @@ function renderVerified({
   return parts.join("\n");
 }
 
-export const jsonl: readonly Operation[] = [tail, page, counted, verified];
+const appended = operation({
+  name: "jsonl append",
+  summary: "Append records to any JSONL file, whole and durable, beside other writers",
+  details:
+    "A record is a JSON object; without one, each line of the standard input is. One without a `timestamp` gets it. What was read is on the disk before more is. A line that is no JSON object ends it; the ones before it were appended.",
+  positionals: ["file", "record"],
+  input: z.strictObject({
+    file: z
+      .string()
+      .min(1)
+      .describe("A JSONL file outside of every workspace; made when it is not there")
+      .meta({ value: "FILE" }),
+    record: z.string().optional().describe("One record").meta({ value: "JSON" }),
+  }),
+  changes: true,
+  examples: [
+    `midwatch jsonl append build.jsonl '{"step":"test","ok":true}'`,
+    "tail -f app.jsonl | midwatch jsonl append copy.jsonl",
+  ],
+  async run(context, input) {
+    const path = resolve(context.cwd, input.file);
+    assertOutside(path);
+    const given = input.record === undefined ? wholeLines(context) : [[input.record]];
+    let records = 0;
+    for await (const texts of given) {
+      records = appendSome(path, texts, records);
+      if (context.signal.aborted) break;
+    }
+    return { path, records, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
+  },
+  render: ({ records, path, bytes }) => `Appended ${records} records to ${path} (${bytes} bytes).`,
+});
+
+/** Those before the first bad one are appended. */
+function appendSome(path: string, texts: readonly string[], before: number): number {
+  const lines: string[] = [];
+  let wrong: unknown;
+  try {
+    for (const text of texts) lines.push(recordLine(text));
+  } catch (error) {
+    wrong = error;
+  }
+  jsonlAppend(path, lines);
+  const done = before + lines.length;
+  if (wrong instanceof MidwatchError)
+    throw usage(`Record ${done + 1}: ${wrong.message} ${done} were appended.`, wrong.hint ?? "");
+  if (wrong !== undefined) throw wrong;
+  return done;
+}
+
+/** Lines of the standard input that are there, again and again. */
+async function* wholeLines(context: Context): AsyncGenerator<string[]> {
+  if (context.door !== "cli") throw usage("There is no record.", "Send it as `record`.");
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest = "";
+  const lines = (text: string): string[] => text.split("\n").filter((line) => line.trim() !== "");
+  try {
+    for await (const part of process.stdin) {
+      rest += decoder.decode(part as Buffer, { stream: true });
+      const end = rest.lastIndexOf("\n") + 1;
+      if (end === 0 && rest.length > LINE_MAX) throw usage("A line is longer than 16 MiB.", "Split it.");
+      yield lines(rest.slice(0, end));
+      rest = rest.slice(end);
+    }
+    yield lines(rest + decoder.decode());
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw usage("The standard input is not UTF-8 text.", "Convert it first: iconv -t UTF-8");
+  }
+}
+
+export const jsonl: readonly Operation[] = [tail, page, counted, verified, appended];
 
 export const verify: Operation = operation({
   name: "verify",

@@ -50,8 +50,9 @@ export class Machine {
     if (found === undefined) throw new Error("no remote");
     const tell = (text: string): void => void this.told.push(text);
     const { layout, log } = this;
+    const view = { keep: 3, headings: headingsOf(undefined) };
     return new Syncer({
-      ...{ layout, log, mask, remote: found, env: this.#env, everyMs: 0, tell, secondMs: 5, networkMs: 60_000 },
+      ...{ view, layout, log, mask, remote: found, env: this.#env, everyMs: 0, tell, secondMs: 5, networkMs: 60_000 },
       ...more,
     });
   }

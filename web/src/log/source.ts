@@ -115,6 +115,7 @@ export class LogSource {
     this.#unfollow = subscribe({ stream: "log", agent, run, stderr, cursor }, (message) => {
       if (message.run !== undefined && message.run !== run) onRun(message.run);
       if (message.error) this.error.value = message.error;
+      if (message.cut) this.#forget(message.cursor as LogPlace);
       if (message.items) this.#append(message.items as LogRecord[], message.cursor as LogPlace | undefined);
       if (message.end) {
         this.live.value = false;
@@ -127,6 +128,14 @@ export class LogSource {
   unfollow(): void {
     this.#unfollow?.();
     this.#unfollow = undefined;
+  }
+
+  /** Somebody took away what was in it: what is there now has the same numbers. */
+  #forget(from: LogPlace): void {
+    this.#pages.clear();
+    this.lines.value = from.line ?? 0;
+    this.bytes.value = from.offset;
+    this.version.value++;
   }
 
   #append(records: readonly LogRecord[], cursor: LogPlace | undefined): void {

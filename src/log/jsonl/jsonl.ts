@@ -1,11 +1,11 @@
 /** The log engine on any JSONL file, ours or not. */
 import { realpathSync, statSync } from "node:fs";
-import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
-import { quote } from "../core/ids.ts";
-import { follow, type Progress } from "../core/progress.ts";
-import { errno } from "../disk/fault.ts";
-import { Log, type Read } from "./log.ts";
-import { type Verified, verify } from "./verify.ts";
+import { MidwatchError, throwIfExhausted } from "../../core/errors.ts";
+import { quote } from "../../core/ids.ts";
+import { follow, type Progress } from "../../core/progress.ts";
+import { errno } from "../../disk/fault.ts";
+import { Log, type Read } from "../log.ts";
+import { type Verified, verify } from "../verify.ts";
 
 export type { Read };
 
@@ -28,6 +28,18 @@ export function* jsonlPage(path: string, offset: number, limit: number): Generat
   const end = log.end(false);
   const from = log.atLine(offset, end);
   yield* log.records(from, log.atLine(offset + limit, end).offset);
+}
+
+export function* jsonlRecords(path: string): Generator<Read> {
+  using log = open(path);
+  yield* log.records({ offset: 0, line: 0 }, log.end(false));
+}
+
+/** Where its whole lines end, and how many they are. */
+export function jsonlEnd(path: string): { offset: number; line: number } {
+  using log = open(path);
+  const offset = log.end(true);
+  return { offset, line: log.lineAt(offset) ?? 0 };
 }
 
 export async function jsonlCount(path: string, progress?: Progress): Promise<JsonlCount> {
