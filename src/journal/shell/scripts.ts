@@ -1,5 +1,7 @@
 /** Scripts for agents that have a shell and nothing else. They write and read the same files as midwatch does. */
 
+import { generateSnapshot } from "./generate-snapshot.ts";
+
 const WORKSPACE = `workspace=\${MIDWATCH_WORKSPACE:-$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)/.agent-workspace}
 [ -d "$workspace/.agent-workspace" ] && workspace=$workspace/.agent-workspace`;
 
@@ -62,17 +64,7 @@ if [ "$locked" = no ]; then
 fi
 `;
 
-const generateSnapshot = (midwatch: string): string => `#!/bin/sh
-# Brings communication.md and archive.md up to date. Arguments go to \`midwatch snapshot\`, for example --keep 5 or --watch.
-# Written by \`midwatch event --init-scripts\`.
-set -eu
-${WORKSPACE}
-export MIDWATCH_WORKSPACE="$workspace"
-if command -v midwatch >/dev/null; then exec midwatch snapshot "$@"; fi
-exec ${midwatch} snapshot "$@"
-`;
-
 /** Name to text. `midwatch` is the command for shells that do not find it on PATH. */
 export function scripts(midwatch: string): Readonly<Record<string, string>> {
-  return { "log_event.sh": LOG_EVENT, "generate_snapshot.sh": generateSnapshot(midwatch) };
+  return { "log_event.sh": LOG_EVENT, "generate_snapshot.sh": generateSnapshot(WORKSPACE, midwatch) };
 }
