@@ -217,9 +217,9 @@ describe("the orders to a keeper", () => {
     ]);
   });
 
-  const marker = `{"type":"lifecycle","event":"agent_restart","run":2,"timestamp":"${begun.created_at}"}\n`;
+  const marker = `{"type":"lifecycle","event":"agent_restart","agent_id":"a","run":2,"timestamp":"${begun.created_at}"}\n`;
   it.each([
-    ["R-000.38: the first line of a later run", {}, 2, ["first_line", marker]],
+    ["R-000.38, R-000.52: the first line of a later run", {}, 2, ["first_line", marker]],
     ["its input", { stdin: "/in" }, 1, ["stdin", "/in"]],
     ["a FIFO for messages", { interactive: true }, 1, ["fifo", paths.run(begun.task, begun.agent, 1).input]],
   ])("%s", (_, options, run, order) => {

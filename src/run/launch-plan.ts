@@ -248,8 +248,8 @@ export function runOrders(layout: Layout, { intent, env }: Composed, later: stri
 }
 
 /** Run 2 and later begin with a line of ours. */
-function restartMarker({ run, created_at }: IntentFact): string {
-  return `${JSON.stringify({ type: "lifecycle", event: "agent_restart", run, timestamp: created_at })}\n`;
+function restartMarker({ agent: agent_id, run, created_at: timestamp }: IntentFact): string {
+  return `${JSON.stringify({ type: "lifecycle", event: "agent_restart", agent_id, run, timestamp })}\n`;
 }
 
 /** Why there is no running agent, in one sentence. */

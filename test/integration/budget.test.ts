@@ -109,7 +109,9 @@ it("eight agents in two workspaces: together they spend what a day may cost and 
   await budget(labs[0], "raise", "day", "3");
   await until(async () => (await one(second, waiting?.agent ?? "")).phase === "running", 15_000, "the held run starts");
   await until(async () => (await one(first, restarted.agent)).phase === "running", 15_000, "the held restart starts");
-  expect(readFileSync(restarted.log, "utf8")).toMatch(/^{"type":"lifecycle","event":"agent_restart","run":2,/);
+  expect(readFileSync(restarted.log, "utf8")).toMatch(
+    /^{"type":"lifecycle","event":"agent_restart","agent_id":"[^"]+","run":2,/,
+  );
   for (const child of ups) child.kill("SIGINT");
 });
 

@@ -42,7 +42,7 @@ describe("a restart", () => {
     expect(there()).toHaveLength(6);
   });
 
-  it("R-000.38, R-000.9: moves the former run's files, begins with a marker that is not part of --raw, and keeps the id", async () => {
+  it("R-000.38, R-000.52, R-000.9: moves the former run's files, begins with a marker that is not part of --raw, and keeps the id", async () => {
     const at = lab();
     const count = join(at.folder, "count");
     const script = `echo x >>"${count}"; n=$(wc -l <"${count}"); echo "{\\"n\\":$n}"; echo "err $n" >&2; exit $n`;
@@ -57,6 +57,7 @@ describe("a restart", () => {
       expect(JSON.parse(marker ?? "")).toEqual({
         type: "lifecycle",
         event: "agent_restart",
+        agent_id: agent,
         run,
         timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
       });

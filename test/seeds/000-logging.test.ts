@@ -219,7 +219,7 @@ describe("2 failures", () => {
 });
 
 describe("3.4 a restart with the same id", () => {
-  it("R-000.38: begins with a restart marker; what was printed before is kept", async () => {
+  it("R-000.38, R-000.52: begins with a restart marker; what was printed before is kept", async () => {
     const at = lab();
     const run = await at.sh("echo hello");
     await at.workspace.runs.wait([run.agent]);
@@ -228,7 +228,12 @@ describe("3.4 a restart with the same id", () => {
     const { log } = await at.workspace.runs.show(run.agent);
     const [marker, line] = text(log).split("\n");
     expect([JSON.parse(marker ?? ""), line]).toEqual([
-      expect.objectContaining({ type: "lifecycle", event: "agent_restart", timestamp: expect.stringMatching(/Z$/) }),
+      expect.objectContaining({
+        type: "lifecycle",
+        event: "agent_restart",
+        agent_id: run.agent,
+        timestamp: expect.stringMatching(/Z$/),
+      }),
       "hello",
     ]);
     expect((await at.cli("logs", "--run", "1", run.agent)).stdout).toBe("hello\n");
