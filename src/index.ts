@@ -20,7 +20,12 @@ export type { SearchHit } from "./stream/search.ts";
 
 // Any JSONL file, without a workspace.
 export { JSONLWriter } from "./log/jsonl/writer.ts";
-export { type FollowedRecord, type JSONLFollowOptions, JSONLReader } from "./watch/jsonl-reader.ts";
+export {
+  type FollowedRecord,
+  type JSONLFollowOptions,
+  JSONLReader,
+  type JSONLReaderOptions,
+} from "./watch/jsonl-reader.ts";
 
 // workspace.files: what those that ended leave behind.
 export type { Archived, PinRecord, PruneOptions, PruneRecord } from "./fleet/workspace.ts";

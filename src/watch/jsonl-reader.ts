@@ -5,6 +5,7 @@ import type { AgentId } from "../core/ids.ts";
 import { iso } from "../core/time.ts";
 import {
   type JsonlCount,
+  type JsonlReading,
   jsonlCount,
   jsonlEnd,
   jsonlPage,
@@ -28,6 +29,15 @@ export interface FollowedRecord extends Omit<LogRecord, "offset"> {
   missed_bytes: number;
 }
 
+/** What a reader gives of a file that has no newline at its end. */
+export interface JSONLReaderOptions {
+  /**
+   * The last line, too, when it has no newline and is no whole object: a writer may be at work on it, or has died over it. Without this it
+   * comes with the first read that finds it whole.
+   */
+  unfinished?: boolean;
+}
+
 /** Where to begin, and what ends it. */
 export interface JSONLFollowOptions {
   /** What is there already comes first, or not at all. */
@@ -41,28 +51,30 @@ const NEVER = new AbortController().signal;
 /** The place is nobody's but this reader's. */
 const NOBODY = "" as AgentId;
 
-/** Reads one JSONL file, also one that midwatch archived (.zst). A line that is no JSON gives a `parse_error`, an empty one nothing; a file that is not there has no records. */
+/** Reads one JSONL file, also one that midwatch archived (.zst). A line that is no JSON gives a `parse_error`, an empty one nothing, one that is being written nothing yet; a file that is not there has no records. */
 export class JSONLReader {
   /** As it was given, made absolute. */
   readonly path: string;
+  readonly #reading: JsonlReading;
 
-  constructor(path: string) {
+  constructor(path: string, { unfinished = false }: JSONLReaderOptions = {}) {
     this.path = resolve(path);
+    this.#reading = { settled: !unfinished };
   }
 
   /** The last records, exactly as many as asked for, at a cost that does not grow with the file. */
   tail(count = 100): LogRecord[] {
-    return [...recordsOf(jsonlTail(this.path, count, true))];
+    return [...recordsOf(jsonlTail(this.path, count, { records: true, ...this.#reading }))];
   }
 
   /** The records of some lines, by number. */
   page({ offset = 0, limit = 100 }: { offset?: number; limit?: number } = {}): LogRecord[] {
-    return [...recordsOf(jsonlPage(this.path, offset, limit))];
+    return [...recordsOf(jsonlPage(this.path, offset, limit, this.#reading))];
   }
 
   /** All records, read as they are asked for. */
   records(): Generator<LogRecord> {
-    return recordsOf(jsonlRecords(this.path));
+    return recordsOf(jsonlRecords(this.path, this.#reading));
   }
 
   /** Lines, records and bytes. Throws NOT_FOUND_FILE. */

@@ -151,6 +151,36 @@ describe("JSONLReader", () => {
     expect(await reader.count()).toMatchObject({ lines: 4, records: 3 });
   });
 
+  it("R-000.28, R-000.16: a last line that is being written is held back until it is whole, unless it is asked for; a whole object needs no newline", async () => {
+    const place = folder();
+    const path = join(place, "log.jsonl");
+    const json = async (...more: string[]): Promise<unknown[]> => {
+      const { stdout } = await midwatch(place, ["jsonl", "tail", "--json", "-n", "2", ...more, path]);
+      return stdout
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+    };
+    const reader = new JSONLReader(path);
+    const asked = new JSONLReader(path, { unfinished: true });
+    const bytes = Buffer.from('{"n":1}\n{"n":2}\n{"text":"a}b \u{1f600}"}\n');
+    for (let end = 17; end < bytes.length; end++) {
+      writeFileSync(path, bytes.subarray(0, end));
+      const object = end === bytes.length - 1;
+      const last = object ? { text: "a}b \u{1f600}" } : { n: 2 };
+      for (const records of [reader.tail(2), reader.page(), [...reader.records()], await json()])
+        expect((records as { data: unknown }[]).at(-1)?.data, String(end)).toEqual(last);
+      expect([reader.tail(2).length, (await json()).length]).toEqual([2, 2]);
+      if (!object) expect(asked.tail(2).at(-1)).toMatchObject({ type: "parse_error", partial: true });
+    }
+    writeFileSync(path, '{"n":1}\n{"n":2}\n{"torn');
+    expect(await json("--unfinished")).toMatchObject([{ data: { n: 2 } }, { type: "parse_error", partial: true }]);
+    expect((await midwatch(place, ["jsonl", "tail", "-n", "1", path])).stdout).toBe('{"torn');
+    expect(await reader.verify()).toMatchObject({ partial: true, lines: 3 });
+    writeFileSync(path, "1\n12"); // It may become 123.
+    expect(reader.tail().map(({ data }) => data)).toEqual([1]);
+  });
+
   it("R-000.30: of a file that is not there no records; to count it is an error", async () => {
     const reader = new JSONLReader(join(folder(), "none.jsonl"));
     expect([reader.tail(), reader.page(), [...reader.records()]]).toEqual([[], [], []]);

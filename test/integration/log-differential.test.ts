@@ -31,7 +31,9 @@ describe("as the tools everybody knows", () => {
     const file = join(folder(), "blank");
     writeFileSync(file, `{"n":0}\n\n{"n":1}\n${" ".repeat(200)}\r\n\n{"n":2}\n\r\n\n`);
     const records = (count: number) =>
-      [...jsonlTail(file, count, true)].flatMap(({ record }) => (record === undefined ? [] : [record.data]));
+      [...jsonlTail(file, count, { records: true })].flatMap(({ record }) =>
+        record === undefined ? [] : [record.data],
+      );
     expect(records(2)).toEqual([{ n: 1 }, { n: 2 }]);
     expect([records(0), records(9)]).toEqual([[], [{ n: 0 }, { n: 1 }, { n: 2 }]]);
   });

@@ -2,8 +2,11 @@
 import { realpathSync, statSync } from "node:fs";
 import { MidwatchError, throwIfExhausted } from "../../core/errors.ts";
 import { quote } from "../../core/ids.ts";
+import { isFields } from "../../core/json.ts";
 import { follow, type Progress } from "../../core/progress.ts";
 import { errno } from "../../disk/fault.ts";
+import { ArchiveSource } from "../archive-source.ts";
+import { wholeEnd } from "../lines.ts";
 import { Log, type Read } from "../log.ts";
 import { type Verified, verify } from "../verify.ts";
 
@@ -16,23 +19,48 @@ export interface JsonlCount {
   partial: boolean;
 }
 
+/** How a file is read that somebody may be writing to. */
+export interface JsonlReading {
+  /** A last line without newline that is no whole object is held back: its writer may be at work on it. */
+  settled?: boolean;
+}
+
 /** The last lines; with `records` blank ones, which give no record, do not count. */
-export function* jsonlTail(path: string, count: number, records = false): Generator<Read> {
+export function* jsonlTail(
+  path: string,
+  count: number,
+  { records = false, settled }: JsonlReading & { records?: boolean } = {},
+): Generator<Read> {
   using log = open(path);
-  const end = log.end(false);
+  const end = endOf(log, settled);
   yield* log.records(records ? log.tailRecords(count, end) : log.tail(count, end), end);
 }
 
-export function* jsonlPage(path: string, offset: number, limit: number): Generator<Read> {
+export function* jsonlPage(
+  path: string,
+  offset: number,
+  limit: number,
+  { settled }: JsonlReading = {},
+): Generator<Read> {
   using log = open(path);
-  const end = log.end(false);
+  const end = endOf(log, settled);
   const from = log.atLine(offset, end);
   yield* log.records(from, log.atLine(offset + limit, end).offset);
 }
 
-export function* jsonlRecords(path: string): Generator<Read> {
+export function* jsonlRecords(path: string, { settled }: JsonlReading = {}): Generator<Read> {
   using log = open(path);
-  yield* log.records({ offset: 0, line: 0 }, log.end(false));
+  yield* log.records({ offset: 0, line: 0 }, endOf(log, settled));
+}
+
+function endOf(log: Log, settled = false): number {
+  const end = log.end(false);
+  // Nobody writes to an archive: what is torn there stays so.
+  if (!settled || log.source instanceof ArchiveSource) return end;
+  const whole = wholeEnd(log.source, end);
+  const [last] = log.records({ offset: whole, line: null }, end);
+  // Only of an object does its own text tell that nothing is missing: the 1 may become a 12.
+  return isFields(last?.record?.data) ? end : whole;
 }
 
 /** Where its whole lines end, and how many they are. */

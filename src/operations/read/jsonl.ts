@@ -9,6 +9,18 @@ import { type Context, type Operation, operation, usage, workspaceOf, z } from "
 
 const file = z.string().min(1).describe("A JSONL file, or a log that midwatch archived (.zst)").meta({ value: "FILE" });
 
+const unfinished = z
+  .boolean()
+  .describe(
+    "With --json, the last line also when it has no newline and is no whole object: a writer may be at work on it",
+  )
+  .default(false);
+
+/** People see all bytes that are there, as with tail(1). */
+const readingOf = (context: Context, input: { unfinished: boolean }) => ({
+  settled: context.json && !input.unfinished,
+});
+
 /** Records for programs, the lines themselves for people. */
 function* shown(context: Context, items: Iterable<Read>): Generator<unknown> {
   for (const { record, raw } of items) {
@@ -28,11 +40,23 @@ const tail = operation({
   summary: "The last lines of any JSONL file, exactly as many as asked for",
   details: "With --json as many records: a blank line gives none, and does not count.",
   positionals: ["file"],
-  input: z.strictObject({ file, lines: count("How many lines").meta({ short: "n", value: "N" }).default(100) }),
+  input: z.strictObject({
+    file,
+    lines: count("How many lines").meta({ short: "n", value: "N" }).default(100),
+    unfinished,
+  }),
   changes: false,
   examples: ["midwatch jsonl tail -n 20 session.jsonl", "midwatch jsonl tail --json big.jsonl | jq .data.type"],
   run: (context, input) =>
-    streamed(shown(context, jsonlTail(resolve(context.cwd, input.file), input.lines, context.json))),
+    streamed(
+      shown(
+        context,
+        jsonlTail(resolve(context.cwd, input.file), input.lines, {
+          records: context.json,
+          ...readingOf(context, input),
+        }),
+      ),
+    ),
 });
 
 const page = operation({
@@ -43,11 +67,14 @@ const page = operation({
     file,
     offset: count("Begin behind this many lines").default(0),
     limit: count("At most this many lines").default(100),
+    unfinished,
   }),
   changes: false,
   examples: ["midwatch jsonl page --offset 5000000 --limit 50 big.jsonl"],
   run: (context, input) =>
-    streamed(shown(context, jsonlPage(resolve(context.cwd, input.file), input.offset, input.limit))),
+    streamed(
+      shown(context, jsonlPage(resolve(context.cwd, input.file), input.offset, input.limit, readingOf(context, input))),
+    ),
 });
 
 const counted = operation({
