@@ -13,6 +13,8 @@ import { syncFolder } from "./replace.ts";
 export interface AppenderOptions {
   /** `append` resolves when the records are on stable storage, not only written. */
   durable: boolean;
+  /** How long each sync lasted. */
+  onSync?: (seconds: number) => void;
 }
 
 interface Waiter {
@@ -28,6 +30,7 @@ const scratch = Buffer.allocUnsafeSlow(4 * FLUSH_CHARS);
 export class Appender {
   readonly #path: string;
   readonly #durable: boolean;
+  readonly #onSync: (seconds: number) => void;
   #fd: number | undefined;
   #text = "";
   #waiters: Waiter[] = [];
@@ -47,6 +50,7 @@ export class Appender {
   constructor(path: string, options: AppenderOptions = { durable: true }) {
     this.#path = path;
     this.#durable = options.durable;
+    this.#onSync = options.onSync ?? (() => undefined);
     process.on("exit", this.#onExit);
   }
 
@@ -108,13 +112,20 @@ export class Appender {
     try {
       this.flush();
       if (this.#lost !== undefined) throw this.#lost;
-      if (this.#durable && this.#fd !== undefined)
-        fdatasync(this.#fd, (error) => settle(error && diskFault(error, this.#path)));
+      if (this.#durable && this.#fd !== undefined) this.#sync(this.#fd, settle);
       else settle(null);
     } catch (error) {
       this.#lost = undefined;
       settle(error);
     }
+  }
+
+  #sync(fd: number, settle: (error: unknown) => void): void {
+    const begun = performance.now();
+    fdatasync(fd, (error) => {
+      if (error === null) this.#onSync((performance.now() - begun) / 1000);
+      settle(error && diskFault(error, this.#path));
+    });
   }
 
   /** Writes what has gathered, now. Throws what the disk says; what it did not take is then dropped, and whoever waits for it is told. */

@@ -101,6 +101,13 @@ export class Watched {
       .map((row) => ({ agent: row["agent"] as AgentId, run: Number(row["run"]), at: String(row["at"]) }));
   }
 
+  /** Lines that were read of all runs, and how many of them should be JSON and are not. */
+  linesRead(): { lines: number; bad: number } {
+    const sum = (path: string): string => `total(data ->> '$.${path}')`;
+    const [row] = this.#db.all(`SELECT ${sum("position.line")} AS lines, ${sum("bad_lines")} AS bad FROM summaries`);
+    return { lines: Number(row?.["lines"]), bad: Number(row?.["bad"]) };
+  }
+
   summaries(): SummaryRow[] {
     return this.#db.all("SELECT * FROM summaries ORDER BY agent, run").map((row) => readRow("summaries", row));
   }

@@ -30,7 +30,7 @@ export class Metrics {
       this.#reading = undefined;
     });
     await this.#reading;
-    return `${[...this.#runs(), ...this.#cleanups(), ...this.#disk(), ...lag(this.#context), ...appends()].join("\n")}\n`;
+    return `${[...this.#runs(), ...this.#cleanups(), ...this.#lines(), ...this.#disk(), ...lag(this.#context), ...appends()].join("\n")}\n`;
   }
 
   async #readOn(): Promise<void> {
@@ -42,7 +42,8 @@ export class Metrics {
       this.#counts = new Map();
     }
     for await (const item of own.read({ after: this.#cursor })) {
-      if (!("bad" in item)) this.#take(item.event);
+      if ("bad" in item) this.#add("bad lines");
+      else this.#take(item.event);
       this.#cursor = item.next;
     }
   }
@@ -122,6 +123,18 @@ export class Metrics {
     ];
   }
 
+  /** Torn lines are among the bad ones: what is missing of a line nobody can tell. */
+  #lines(): string[] {
+    const { lines, bad } = withReader(this.#context, ({ watched }) => watched.linesRead());
+    return [
+      ...family("midwatch_read_lines", "gauge", "Lines of the known runs that the watch has read", [["", lines]]),
+      ...family("midwatch_bad_lines", "gauge", "Lines that are torn or corrupt", [
+        ['{of="logs"}', bad],
+        ['{of="journal"}', this.#count("bad lines")],
+      ]),
+    ];
+  }
+
   #disk(): string[] {
     const { layout, config } = this.#context;
     try {
@@ -155,12 +168,16 @@ function lag(context: Context): string[] {
   ]);
 }
 
+const SYNC = "midwatch_journal_sync_seconds";
+
 function appends(): string[] {
   const name = "midwatch_journal_append_seconds";
   return [
     ...head(name, "histogram", "Appends of this process; durable ones wait for stable storage"),
     ...appendLatency.durable.lines(name, 'durable="yes"'),
     ...appendLatency.own.lines(name, 'durable="no"'),
+    ...head(SYNC, "histogram", "Syncs of the journal by this process; one is for all that was appended meanwhile"),
+    ...appendLatency.sync.lines(SYNC),
   ];
 }
 

@@ -1,10 +1,11 @@
-import { cpSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { Limits } from "../../src/doors/http/limits.ts";
 import { serve } from "../../src/doors/http/serve.ts";
 import { openWorkspace } from "../../src/fleet/workspace.ts";
+import { speaker } from "../support/cli/speaker.ts";
 import { midwatch } from "../support/cli.ts";
 import { told } from "../support/data/events.ts";
 import { folder } from "../support/folder.ts";
@@ -191,6 +192,42 @@ it("R-002.17, R-004.22: stops and cleanups are counted with their result and dur
     expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? [\d.e+-]+|\w+ \+Inf)$/);
   // Asked for through a running server: the same text.
   expect((await midwatch(here.folder, ["metrics"])).stdout).toContain('midwatch_stops_total{result="ok"} 1');
+});
+
+it("R-000.51: metrics: latency of appends and syncs by buckets, bytes and lines, bad lines, lag of readers, free disk", async () => {
+  const here = lab();
+  const { get, post } = await server(here);
+  const workspace = here.open({
+    env: speaker(here.folder, [{ type: "system", subtype: "init", session_id: "s" }], "printf '{torn\\n'"),
+  });
+  const run = await workspace.runs.start({ driver: "claude", prompt: "p" });
+  await workspace.runs.wait([run.agent]);
+  await workspace.verdicts.rounds().round();
+  appendFileSync(join(here.root, "events.log"), "no event\n");
+  const sent = { interaction: 1, actor: "a", type: "note", content: "one" };
+  expect((await post("/api/event", sent)).status).toBe(200);
+  const { text } = await get("/metrics");
+  const value = (name: string): number =>
+    Number(
+      text
+        .split("\n")
+        .find((line) => line.startsWith(`${name} `))
+        ?.split(" ")
+        .at(-1),
+    );
+  expect(value("midwatch_recorded_bytes")).toBe(statSync(run.log).size);
+  expect([value("midwatch_read_lines"), value('midwatch_bad_lines{of="logs"}')]).toEqual([2, 1]);
+  expect(value('midwatch_bad_lines{of="journal"}')).toBe(1);
+  const [appends, syncs] = [
+    'midwatch_journal_append_seconds_count{durable="yes"}',
+    "midwatch_journal_sync_seconds_count",
+  ];
+  expect(value(appends)).toBeGreaterThan(0);
+  expect(value(syncs)).toBeGreaterThan(0);
+  expect(value(syncs)).toBeLessThanOrEqual(value(appends));
+  expect(value('midwatch_journal_sync_seconds_bucket{le="+Inf"}')).toBe(value(syncs));
+  expect(value('midwatch_cursor_lag_bytes{of="worst"}')).toBe(0);
+  expect(value("midwatch_disk_free_bytes")).toBeGreaterThan(0);
 });
 
 it("R-004.22: a run that cannot be stopped with proof is told each time, and the third time as an error", async () => {

@@ -146,7 +146,7 @@ const journal = fc.array(
   { maxLength: 40 },
 );
 
-it("R-003.2, R-003.5, R-003.17: jq alone gives the same bytes as `midwatch snapshot`, whatever stands in the journal", async () => {
+it("R-003.2, R-003.5, R-003.17, R-003.30: jq alone gives the same bytes as `midwatch snapshot`, whatever stands in the journal", async () => {
   const runs = Number(process.env["MIDWATCH_TEST_RUNS"] ?? 20);
   await fc.assert(
     fc.asyncProperty(journal, fc.integer({ min: 1, max: 5 }), async (lines, keep) => {

@@ -138,7 +138,7 @@ it("R-003.17: in a synced workspace, too, a bad line is told once and stays out 
   ).toEqual(["question", "error"]);
 });
 
-it("R-003.1: `sync --init` makes repository, first commit, base files, scripts and with gh the remote, and syncs", async () => {
+it("R-003.1, R-003.29: `sync --init` makes repository, first commit, base files, scripts and with gh the remote, and syncs", async () => {
   const home = folder();
   const bin = join(home, "bin");
   mkdirSync(bin);
@@ -176,7 +176,7 @@ git init --quiet --bare ${home}/made.git && git -C "$6" remote add origin ${home
   expect(fileOf(home, "asked").trim().split("\n")).toHaveLength(1);
 });
 
-it("R-003.1: `sync --init` in a project with work in it says first what it will do, and commits its own files alone; no remote is needed", async () => {
+it("R-003.1, R-003.29: `sync --init` in a project with work in it says first what it will do, and commits its own files alone; no remote is needed", async () => {
   const place = folder();
   makeRepository(place);
   put(place, "a.txt", "staged\n");
