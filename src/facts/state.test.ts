@@ -113,7 +113,7 @@ describe("what facts mean", () => {
       "completed",
     ],
     ["nobody saw the exit: never a success", { intent, claim, start, exit: exit({}), done }, false, "drained", "lost"],
-  ])("R-004.21: %s", (_, given, lives, phase, outcome) => {
+  ])("%s", (_, given, lives, phase, outcome) => {
     const known = facts(given);
     expect([phaseOf(known, lives), outcomeOf(known, phaseOf(known, lives))]).toEqual([phase, outcome]);
   });

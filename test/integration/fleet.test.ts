@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import type { ConfigInput } from "../../src/core/config/config.ts";
 import type { TaskFact } from "../../src/core/intent.ts";
 import type { ListRecord, ShowRecord } from "../../src/core/types.ts";
 import { lab } from "../support/lab.ts";
@@ -243,7 +244,13 @@ it("R-000.14: progress and findings are kept, and answered with what the peers s
     status: "working",
     peer_progress: [{ agent_id: a?.agent, status: "working", message: "half way", progress: 50 }],
     peer_findings: [{ agent_id: a?.agent, finding_type: "bug", severity: "high", data: { file: "x.ts" } }],
+    disk: { state: "ok", free_bytes: expect.any(Number) },
   });
+  const disk = (config: ConfigInput) => at.open({ config }).mail.progress(b?.agent ?? "", "working", "on").disk;
+  expect([disk({ disk_warn: 9e15 })?.state, disk({ disk_warn: 9e15, disk_refuse: 8e15 })?.state]).toEqual([
+    "warning",
+    "error",
+  ]);
   const file = join(at.root, task, "progress", `${a?.agent}_progress.jsonl`);
   expect(lines(readFileSync(file, "utf8")).map((line) => JSON.parse(line).message)).toEqual(["half way"]);
   for (const bad of [

@@ -2,9 +2,11 @@
 // same by `stop`, with archives that are compressed at once.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { parseAst } from "rolldown/parseAst";
 import { expect, it, onTestFinished } from "vitest";
+import { ROOT } from "../gate/citations.ts";
 import { lab } from "../support/lab.ts";
 import { stdioClient, type TestClient } from "../support/mcp/mcp-client.ts";
 import { type Lab, text, until } from "../support/workspace.ts";
@@ -158,3 +160,33 @@ it("R-004.9, R-004.24: 7 among 1,000 other processes a stop with its cleanup is 
   expect(text(`/proc/${others.pid}/task/${others.pid}/children`).trim().split(" ")).toHaveLength(1000);
   expect(elapsed).toBeLessThan(2000);
 });
+
+it("R-004.21: recommended fix 8, sub-functions: none of a stop, its cleanup and the keeper has more than 60 lines (the document's has 195)", () => {
+  const files = globSync(["src/run/stop*.ts", "src/files/*.ts", "keeper/*.c"], {
+    cwd: ROOT,
+    exclude: ["**/*.test.ts"],
+  });
+  const long = files.flatMap((file) => {
+    const source = readFileSync(join(ROOT, file), "utf8");
+    return (file.endsWith(".c") ? functionsInC(source) : functionsIn(source)).map((lines) => ({ file, lines }));
+  });
+  expect(long.length).toBeGreaterThan(300); // It finds them.
+  expect(long.filter(({ lines }) => lines > 60)).toEqual([]);
+});
+
+/** How many lines each has, those within others too. */
+function functionsIn(source: string): number[] {
+  const found: number[] = [];
+  const walk = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { type, start, end } = node as { type?: string; start: number; end: number };
+    if (type?.includes("Function")) found.push(source.slice(start, end).split("\n").length);
+    for (const child of Object.values(node)) walk(child);
+  };
+  walk(parseAst(source, { lang: "ts" }));
+  return found;
+}
+
+/** As the keeper is formatted: a body ends with a brace at the beginning of a line. */
+const functionsInC = (source: string): number[] =>
+  [...source.matchAll(/^(?:static )?[a-z][\w *]*\([^;{]*\{\n[^]*?^\}$/gm)].map(([text]) => text.split("\n").length);

@@ -173,6 +173,7 @@ export const snippets: Readonly<Record<string, readonly Snippet[]>> = {
       ["test 5: partial failure", "5 test_cleanup_partial_failure"],
       ["test 6: completion", "6 update_agent_progress"],
       ["test 7: under load", "7 among 1,000 other processes"],
+      ["recommended fix 8: sub-functions", "recommended fix 8, sub-functions"],
     ),
   ],
 };
