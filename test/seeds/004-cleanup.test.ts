@@ -189,4 +189,4 @@ function functionsIn(source: string): number[] {
 
 /** As the keeper is formatted: a body ends with a brace at the beginning of a line. */
 const functionsInC = (source: string): number[] =>
-  [...source.matchAll(/^(?:static )?[a-z][\w *]*\([^;{]*\{\n[^]*?^\}$/gm)].map(([text]) => text.split("\n").length);
+  [...source.matchAll(/^(?:static )?[a-z][\w *]*\([^;{]*\{\n[\s\S]*?^\}$/gm)].map(([text]) => text.split("\n").length);
