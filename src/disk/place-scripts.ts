@@ -1,5 +1,5 @@
 /** Programs that a project gets from us. */
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { attempt } from "./fault.ts";
 import { readOwn, replaceKeeping } from "./replace.ts";
@@ -13,5 +13,14 @@ export function placeScripts(folder: string, texts: Readonly<Record<string, stri
     if (readOwn(path) !== text) replaceKeeping(path, text, `${path}.bak`);
     chmodSync(path, 0o755);
     return path;
+  });
+}
+
+/** Links of these names to the same names in `to`, a folder below. What is there already stays; gives the names of those that are new. */
+export function placeLinks(folder: string, to: string, names: readonly string[]): string[] {
+  return names.filter((name) => {
+    if (lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined) return false;
+    attempt(["EEXIST"], folder, () => symlinkSync(join(to, name), join(folder, name)));
+    return true;
   });
 }

@@ -23,9 +23,9 @@ export class Remote extends HoldsContext {
     return statusOf(this.context);
   }
 
-  /** Sets up what sync needs: a repository, a remote, the base files. */
-  async init(tell: (text: string) => void): Promise<void> {
+  /** Sets up what sync needs: a repository, the base files, a remote. Says first what it will do; gives whether there is a remote. */
+  async init(tell: (text: string) => void): Promise<boolean> {
     assertPerson(this.acting, "set up sync");
-    await initSync(this.context, tell);
+    return await initSync(this.context, tell);
   }
 }

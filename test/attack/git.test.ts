@@ -216,3 +216,11 @@ it("an address that would be a command is refused, also by way of the project's 
   for (const remote of [command, "harmless:x"]) expect((await at.cli("sync", "--remote", remote)).code).not.toBe(0);
   expect(trap.ran()).toEqual([]);
 });
+
+it("`sync --init` commits its own files without a program of the repository's", async () => {
+  const { at, trap } = stage();
+  const { code } = await at.cli("sync", "--init");
+  expect(code).toBe(0);
+  expect(gitIn(at.folder, "log", "--format=%s", "-1")).toContain("midwatch journal");
+  expect(trap.ran()).toEqual([]);
+});

@@ -195,7 +195,7 @@ it("R-003.2: long interactions, late events and text round the markers come out 
   expect(files(shell.root)).toEqual(files(ours.root));
 });
 
-it("R-003.18: killed or failing anywhere, communication.md is whole: it stays, or its last good copy comes back", () => {
+it("R-003.18: where jq fails, at whichever call, communication.md is whole: it stays, or its last good copy comes back", () => {
   const { place, root } = project();
   const log = (n: number): void => {
     expect(said(place, "log_event.sh", [String(n), "A", "question", `What ${n}?`], { PATH: BIN }).status).toBe(0);
@@ -206,7 +206,7 @@ it("R-003.18: killed or failing anywhere, communication.md is whole: it stays, o
   expect(run(place).status).toBe(0);
   const [good] = files(root);
   log(6);
-  // A jq that fails, or is killed with its script, at its second, third ... call.
+  // A jq that fails at its first, second ... call.
   const bin = join(place, "bin");
   mkdirSync(bin);
   for (const how of ["exit 5"])

@@ -157,13 +157,65 @@ git init --quiet --bare ${home}/made.git && git -C "$6" remote add origin ${home
   expect(fileOf(home, "asked")).toBe(`repo create project --private --source ${project} --remote origin\n`);
   expect(gitIn(`${home}/made.git`, "branch", "--format=%(refname:short)")).toBe("main\nmidwatch-journal");
   expect(gitIn(project, "log", "--format=%s")).toBe("chore: initial commit");
-  expect(gitIn(project, "status", "--porcelain")).toBe("?? scripts/");
+  expect(gitIn(project, "status", "--porcelain")).toBe("");
+  expect(gitIn(project, "ls-files").split("\n")).toEqual([
+    ...[
+      "README.md",
+      "archive.md",
+      "communication.md",
+      "events.log",
+      "scripts/generate_snapshot.sh",
+      "scripts/log_event.sh",
+    ],
+  ]);
   for (const name of ["events.log", "communication.md", "archive.md"])
     expect(existsSync(join(project, ".agent-workspace", name))).toBe(true);
   expect(existsSync(join(project, "scripts/log_event.sh"))).toBe(true);
   // Once more: nothing is made again.
   await midwatch(project, ["sync", "--init"], env);
   expect(fileOf(home, "asked").trim().split("\n")).toHaveLength(1);
+});
+
+it("R-003.1: `sync --init` in a project with work in it says first what it will do, and commits its own files alone; no remote is needed", async () => {
+  const place = folder();
+  makeRepository(place);
+  put(place, "a.txt", "staged\n");
+  gitIn(place, "add", "a.txt");
+  put(place, "a.txt", "and changed\n");
+  mkdirSync(join(place, "scripts"));
+  put(place, "scripts/log_event.sh", "mine\n");
+  put(place, "archive.md", "mine too\n");
+  writeFileSync(join(place, ".git/hooks/pre-commit"), `#!/bin/sh\ntouch ${place}/hook-ran\nexit 1\n`, { mode: 0o755 });
+  const before = gitIn(place, "status", "--porcelain", "a.txt");
+  const env = { ...process.env, PATH: "/usr/bin:/bin" };
+  const made = await midwatch(place, ["sync", "--init"], env);
+  expect(made.code).toBe(0);
+  const lines = made.stderr.split("\n");
+  expect(lines.findIndex((line) => line.includes("will "))).toBeLessThan(
+    lines.findIndex((line) => line.includes("committed ")),
+  );
+  expect(made.stderr).toContain("git remote add");
+  expect(gitIn(place, "show", "--name-only", "--format=", "HEAD").split("\n").filter(Boolean)).toEqual([
+    ...["communication.md", "scripts/generate_snapshot.sh"], // The project ignores *.log.
+  ]);
+  expect(gitIn(place, "status", "--porcelain", "a.txt")).toBe(before);
+  for (const [path, text] of [
+    ["scripts/log_event.sh", "mine\n"],
+    ["archive.md", "mine too\n"],
+    ["a.txt", "and changed\n"],
+  ] as const)
+    expect(fileOf(place, path)).toBe(text);
+  expect(existsSync(join(place, "hook-ran"))).toBe(false);
+  // The seed's reader finds the journal in the project; the user's branch has but the links.
+  await midwatch(place, ["event", "1", "A", "question", "live"]);
+  await midwatch(place, ["snapshot"]);
+  expect(fileOf(place, "events.log")).toContain("live");
+  expect(fileOf(place, "communication.md")).toContain("live");
+  expect(gitIn(place, "diff", "HEAD", "--", "communication.md")).toBe("");
+  expect(gitIn(place, "show", "HEAD:communication.md")).toBe(".agent-workspace/communication.md");
+  const head = gitIn(place, "rev-parse", "HEAD");
+  expect((await midwatch(place, ["sync", "--init"], env)).code).toBe(0);
+  expect(gitIn(place, "rev-parse", "HEAD")).toBe(head);
 });
 
 it("R-003.1: without a remote and without gh it says what to do", async () => {

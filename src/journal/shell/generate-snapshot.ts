@@ -197,7 +197,7 @@ export function generateSnapshot(workspace: string, midwatch: string): string {
   );
 }
 
-const HEAD = String.raw`#!/bin/sh
+const HEAD = `#!/bin/sh
 # Brings communication.md and archive.md up to date. Arguments go to "midwatch snapshot", for example --keep 5 or --watch.
 # Where midwatch is not there, jq and awk do it, with the same result; only --keep is known then, and secrets are not masked.
 # Written by "midwatch event --init-scripts".
@@ -205,12 +205,12 @@ set -eu
 `;
 
 const MIDDLE = (elsewhere: string): string =>
-  String.raw`
+  `
 export MIDWATCH_WORKSPACE="$workspace"
 if command -v midwatch >/dev/null; then exec midwatch snapshot "$@"; fi
 ` +
   elsewhere +
-  String.raw`
+  `
 die() { echo "generate_snapshot.sh: $2" >&2; exit "$1"; }
 keep=
 case $# in

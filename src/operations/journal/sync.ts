@@ -14,7 +14,9 @@ export const sync: Operation = operation({
     watch: z.boolean().describe("Go on until Ctrl-C").default(false),
     init: z
       .boolean()
-      .describe("First make what is missing: a repository with a first commit, a remote (with gh), scripts")
+      .describe(
+        "First make and commit what is missing: a repository, scripts, links to the journal's files; a remote with gh. Says what before it does it",
+      )
       .default(false),
     status: z.boolean().describe("Only tell how it stands").default(false),
     remote: configFlag("sync_remote"),
@@ -31,7 +33,10 @@ export const sync: Operation = operation({
       yield (await workspace.remote.status()) ?? NEVER;
       return;
     }
-    if (init) await workspace.remote.init(tell);
+    if (init && !(await workspace.remote.init(tell))) {
+      yield (await workspace.remote.status()) ?? NEVER;
+      return;
+    }
     if (watch) yield* workspace.remote.watch({ signal: context.signal, tell });
     else yield await workspace.remote.sync({ signal: context.signal, tell });
   },
