@@ -69,6 +69,7 @@ function calls({
     "jsonl page": { argv: ["jsonl", "page", ".agent-workspace/events.log"], code: ok },
     "jsonl count": { argv: ["jsonl", "count", ".agent-workspace/events.log"], code: ok },
     "jsonl verify": { argv: ["jsonl", "verify", ".agent-workspace/events.log"], code: ok },
+    "jsonl append": { argv: ["jsonl", "append", ".agent-workspace/events.log", "{}"], code: 5 },
     reap: { code: refused },
     prune: { code: refused },
     pin: { argv: ["pin", ended], code: refused },
