@@ -70,7 +70,7 @@ const event = fc.record(
       fc.constantFrom("Agent A", "B\tb\u00a0 c", "midwatch"),
       text.filter((one) => one.trim() !== ""),
     ),
-    type: fc.constantFrom("question", "answer", "followup", "note", "error", "x.y", "leader_election"),
+    type: fc.constantFrom("question", "answer", "followup", "heartbeat", "note", "error", "x.y", "leader_election"),
     content: text,
     timestamp: fc.constantFrom("2026-11-15T19:00:00Z", "2026-02-28t19:00:00.123+01:00", "2024-02-29"),
     to: fc.constantFrom("B", ["B", "C"], []),
