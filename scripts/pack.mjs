@@ -1,4 +1,4 @@
-// `npm run pack [-- --to DIR] [--platform NAME]...`: makes what would be published: midwatch itself, and its keeper for each platform as a package
+// `npm run pack [-- --to DIR] [--platform NAME]... [--as VERSION]`: makes what would be published: midwatch itself, and its keeper for each platform as a package
 // of its own, all built here by one compiler (scripts/tools.mjs). The same tree gives the same bytes. Nothing is sent anywhere.
 import { createHash } from "node:crypto";
 import {
@@ -25,13 +25,18 @@ const MINUTES = 15 * 60_000;
 const ENTRIES = ["midwatch.js", "companion.js", "library.js", "search-worker.js"];
 
 const { values } = parseArgs({
-  options: { to: { type: "string", default: "packed" }, platform: { type: "string", multiple: true } },
+  options: {
+    to: { type: "string", default: "packed" },
+    platform: { type: "string", multiple: true },
+    as: { type: "string" },
+  },
 });
 const platforms = values.platform ?? PLATFORMS;
 const to = resolve(values.to);
 const at = (...names) => join(root, ...names);
 const manifest = JSON.parse(readFileSync(at("package.json"), "utf8"));
-const { version, license, engines } = manifest;
+const { license, engines } = manifest;
+const version = values.as ?? manifest.version;
 
 await ready();
 const zig = await getTool("zig");

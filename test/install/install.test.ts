@@ -51,7 +51,6 @@ async function installed(node: string): Promise<Machine & { project: string }> {
   expect(code, stderr).toBe(0);
   const project = join(here.home, "project");
   mkdirSync(project);
-  onTestFinished(async () => void (await here.midwatch(project, "reap")));
   return { ...here, project };
 }
 
@@ -85,6 +84,7 @@ describe.skipIf(!zig).each(NODES.filter((major) => Number(major) >= 22))("under 
     );
     expect(run.code, run.stderr).toBe(0);
     const { agent } = json<ListRecord>(run.stdout);
+    onTestFinished(async () => void (await midwatch(project, "stop", "--grace", "0", agent)));
     await expect
       .poll(async () => (await midwatch(project, "logs", agent)).stdout, { timeout: patient(20_000) })
       .toBe("hello\n");
@@ -156,6 +156,28 @@ describe.skipIf(!zig || nodes.get("22") === undefined)("what is installed", () =
     writeFileSync(old, "#!/bin/sh\necho midwatch-keeper 1\n", { mode: 0o755 });
     const asked = await run("midwatch", ["run", "--", "true"], { cwd: project, env: { ...env, MIDWATCH_KEEPER: old } });
     expect([asked.code, asked.stderr]).toEqual([5, expect.stringMatching(/of another release[\s\S]*Next: /)]);
+  });
+
+  it("writes paths down that an upgrade and an emptied cache leave: npx is refused", async () => {
+    const { midwatch, run, project, home, prefix } = await installed(node);
+    const npx = await run("npx", ["-y", `--prefix=${home}`, "midwatch", "up", "--install-service"], { cwd: project });
+    expect([npx.code, npx.stderr]).toEqual([
+      5,
+      expect.stringMatching(/\[NOT_INSTALLED\]\n {2}Next: npm install -g midwatch/),
+    ]);
+    const told = await midwatch(project, "up", "--install-service");
+    expect(told.code, told.stderr).toBe(0);
+    expect(told.stdout).toContain(`ExecStart=${home}/bin/node ${prefix}/bin/midwatch up --workspace `);
+    expect(told.stdout).not.toContain("_npx");
+    expect((await run("npm", ["install", "-g", "--force", "midwatch"])).code).toBe(0);
+    const check = async () =>
+      (await midwatch(project, "doctor", "--json")).stdout.split("\n").find((line) => line.includes('"installed"'));
+    expect(await check()).toContain('"ok","message":"service midwatch-project');
+    expect((await run("npm", ["uninstall", "-g", "midwatch"])).code).toBe(0);
+    const left = await run("npx", ["-y", "midwatch", "doctor", "--json"], { cwd: project });
+    expect(left.stdout.split("\n").find((line) => line.includes('"installed"'))).toContain(
+      `names ${prefix}/bin/midwatch`,
+    );
   });
 
   it("says in one line that Windows is not for it", async () => {

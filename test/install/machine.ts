@@ -1,6 +1,6 @@
 /** A machine that has never seen midwatch: an empty HOME, one Node with npm, the usual small programs, no compiler, and a registry of files. */
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { folder } from "../support/folder.ts";
@@ -67,20 +67,22 @@ async function spawned(command: string, args: readonly string[], options: { cwd:
     for await (const part of stream.setEncoding("utf8")) text += part;
     return text;
   };
-  const code = new Promise<number | null>((resolve, reject) => {
+  const ended = new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);
   });
-  const [stdout, stderr] = await Promise.all([all(child.stdout), all(child.stderr)]);
-  clearTimeout(timer);
-  return { code: await code, stdout, stderr };
+  const [code, stdout, stderr] = await Promise.all([ended, all(child.stdout), all(child.stderr)]).finally(() =>
+    clearTimeout(timer),
+  );
+  return { code, stdout, stderr };
 }
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** `npm run pack` into a folder: what is for this machine, or for all four platforms. */
-export function pack(to: string, platforms: readonly string[]): string[] {
+export function pack(to: string, platforms: readonly string[], version?: string): string[] {
   const flags = platforms.flatMap((platform) => ["--platform", platform]);
+  if (version !== undefined) flags.push("--as", version);
   const args = [join(ROOT, "scripts/run.mjs"), "scripts/pack.mjs", "--to", to, ...flags];
   const packed = execFileSync(process.execPath, args, {
     cwd: ROOT,
@@ -89,4 +91,31 @@ export function pack(to: string, platforms: readonly string[]): string[] {
     timeout: patient(600_000),
   });
   return packed.trim().split("\n");
+}
+
+/** Packages that are installed in this tree, packed again, with those that they need: older releases of midwatch install them. */
+export function packInstalled(to: string, names: readonly string[]): void {
+  const packed = new Set<string>();
+  const add = (name: string): void => {
+    if (packed.has(name)) return;
+    packed.add(name);
+    const folder = join(ROOT, "node_modules", name);
+    const file = join(to, `${name.replace("@", "").replace("/", "-")}.tgz`);
+    execFileSync("tar", [
+      "-czf",
+      file,
+      "--transform",
+      "s,^[.],package,",
+      "--exclude",
+      "./node_modules",
+      "-C",
+      folder,
+      ".",
+    ]);
+    const { dependencies = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      dependencies?: Record<string, string>;
+    };
+    for (const below of Object.keys(dependencies)) add(below);
+  };
+  for (const name of names) add(name);
 }
