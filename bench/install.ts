@@ -20,7 +20,10 @@ export async function bench({ dir, say }: Options): Promise<Row[]> {
   execFileSync(process.execPath, [...pack, "--platform", `${process.platform}-${process.arch}`], { stdio: "ignore" });
   const files = readdirSync(packed).map((name) => join(packed, name));
   const npm = ["install", "-g", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", prefix];
-  execFileSync("npm", [...npm, ...files], { stdio: "ignore", env: { ...process.env, npm_config_cache: join(dir, "npm") } });
+  execFileSync("npm", [...npm, ...files], {
+    stdio: "ignore",
+    env: { ...process.env, npm_config_cache: join(dir, "npm") },
+  });
   const installed = measure(join(prefix, "lib/node_modules"));
   const inside = INSIDE.map((name) => measure(join(ROOT, "node_modules", name)).bytes).reduce((a, b) => a + b);
   return [
