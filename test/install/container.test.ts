@@ -3,7 +3,7 @@
  * cgroup that it may write to and without a network. Takes minutes and root, so only `npm run test:install` does it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { folder } from "../support/folder.ts";
@@ -122,7 +122,5 @@ it.skipIf(!able)(
     expect(stdout).toContain(`completed ${RUNS}\nzombies 0\n`);
     const done = run("sh", ["-c", 'cat "$0"/work/.agent-workspace/TASK-*/runs/last-*/1/done.json', mounted]);
     expect(JSON.parse(done)).toMatchObject({ verified: true });
-    expect(existsSync(join(mounted, "usr/local/bin/midwatch-keeper"))).toBe(true);
-    expect(readFileSync(file, "utf8")).toContain("ARG BASE");
   },
 );
