@@ -67,6 +67,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   reap: "anybody",
   prune: "person",
   pin: "person",
+  uninstall: "person",
   doctor: "anybody",
   trust: "person",
   demo: "anybody",
