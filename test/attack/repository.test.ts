@@ -76,6 +76,7 @@ function calls({
     prune: { code: refused },
     pin: { argv: ["pin", ended], code: refused },
     doctor: { code: [ok, 5] },
+    uninstall: { code: ok },
     trust: { argv: ["trust", "--show"], code: ok },
     demo: { argv: ["demo", "--help"], code: ok },
     completion: { argv: ["completion", "bash"], code: ok },
