@@ -1,4 +1,5 @@
 /** One agent of one second, through all that a run goes through: start, log, stop, receipt. Whoever reads it knows what this machine can do. */
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
 import type { Report } from "../core/types.ts";
@@ -13,7 +14,7 @@ const LOG_MS = 30_000;
 
 export async function selfCheck(env: Readonly<Record<string, string | undefined>>): Promise<Check[]> {
   return await withScratch({}, async (cwd) => {
-    const workspace = openWorkspace({ workspace: cwd, make: true, cwd, env });
+    const workspace = openWorkspace({ workspace: join(cwd, ".agent-workspace"), make: true, cwd, env });
     const checks: Check[] = [];
     try {
       await throughAll(workspace, cwd, checks);
