@@ -1,5 +1,4 @@
 /** One agent of one second, through all that a run goes through: start, log, stop, receipt. Whoever reads it knows what this machine can do. */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toMidwatchError } from "../core/errors.ts";
@@ -14,10 +13,8 @@ const LOG = "begun\ndone\n";
 const LOG_MS = 30_000;
 
 export async function selfCheck(env: Readonly<Record<string, string | undefined>>): Promise<Check[]> {
-  return await withScratch({}, async (folder) => {
-    const cwd = join(folder, "project");
-    mkdirSync(cwd);
-    const workspace = openWorkspace({ workspace: cwd, make: true, cwd, env });
+  return await withScratch({}, async (cwd) => {
+    const workspace = openWorkspace({ workspace: join(cwd, ".agent-workspace"), make: true, cwd, env });
     const checks: Check[] = [];
     try {
       await throughAll(workspace, cwd, checks);
