@@ -48,7 +48,11 @@ async function throughAll(workspace: Workspace, cwd: string, checks: Check[]): P
   }
   if (report === undefined) throw new Error("nobody told of the stop");
   const { verified, left, processes_total: ended, took_ms: took, files } = report;
-  add("stop", verified && left.length === 0, `${ended} processes ended, ${left.length} left, in ${took.toFixed(0)} ms`);
+  add(
+    "stop",
+    verified && left.length === 0,
+    `${ended} ${ended === 1 ? "process" : "processes"} ended, ${left.length} left, in ${took.toFixed(0)} ms`,
+  );
   const kept = files.filter(({ action }) => action !== "failed").length;
   add("receipt", kept === files.length, `${report.outcome}; ${kept} of ${files.length} files in order`);
   if (report.guarantee !== null) {

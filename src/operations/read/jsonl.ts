@@ -122,7 +122,8 @@ const appended = operation({
     }
     return { path, records, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
   },
-  render: ({ records, path, bytes }) => `Appended ${records} records to ${path} (${bytes} bytes).`,
+  render: ({ records, path, bytes }) =>
+    `Appended ${records} ${records === 1 ? "record" : "records"} to ${path} (${bytes} bytes).`,
 });
 
 /** Those before the first bad one are appended. */
