@@ -56,6 +56,7 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: "attack", include: ["test/attack/**/*.test.ts"] } },
+      { test: { ...shared, name: "install", include: ["test/install/**/*.test.ts"] } },
       { test: { ...shared, name: "contract", include: ["test/contract/**/*.test.ts"] } },
       {
         test: {

@@ -16,6 +16,7 @@ import { bench as cost } from "./cost.ts";
 import { bench as flood } from "./flood.ts";
 import { bench as http } from "./http.ts";
 import { bench as idleKeepers } from "./idle.ts";
+import { bench as install } from "./install.ts";
 import { bench as journal } from "./journal.ts";
 import { bench as log } from "./log.ts";
 import { bench as mask } from "./mask.ts";
@@ -41,6 +42,7 @@ import { bench as unseen } from "./unseen.ts";
 import { bench as watchLoad } from "./watch-load.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
+  install,
   "start-up": startUp,
   "start-exit": startExit,
   "node-exit": nodeExit,

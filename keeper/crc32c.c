@@ -79,10 +79,8 @@ __attribute__((target(WITH_CRC))) static uint32_t by_hardware(uint32_t crc, cons
 #endif
 
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n) {
-#if defined(__x86_64__) && defined(__APPLE__)
-  return ~by_hardware(~crc, bytes, n); /* every Mac that macOS 13 runs on has both */
-#elif defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul")) return ~by_hardware(~crc, bytes, n);
+#if defined(__x86_64__)
+  if (cpu_can(CPU_CRC32C)) return ~by_hardware(~crc, bytes, n);
 #endif
   return ~by_table(~crc, bytes, n);
 }

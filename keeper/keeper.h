@@ -7,6 +7,8 @@
 #include <sys/types.h>
 #include "platform.h"
 
+enum { PROTOCOL = 2 }; /* of the orders and answers of main.c: src/process/keeper-binary.ts asks for the same */
+
 /* ---- text.c: growing text, JSON pieces, clocks ---- */
 typedef struct { char *at; size_t len, cap; } Text;
 void text_add(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -28,6 +30,10 @@ void iso_time(int64_t ms, char out[32]);
 const char *signal_name(int sig);
 const char *errno_name(int e);
 void *must(void *p); /* out of memory ends the program */
+
+/* ---- cpu.c ---- */
+enum { CPU_ASKED = 1, CPU_CRC32C = 2, CPU_AVX2 = 4 };
+bool cpu_can(unsigned what); /* on x86-64; elsewhere nothing of it */
 
 /* ---- files.c: descriptors, never a followed link below the workspace ---- */
 int write_all(int fd, const void *bytes, size_t n); /* 0, or -1 with errno; handles short writes */
@@ -184,6 +190,9 @@ void watch_reaped(Run *run, pid_t pid);
 bool start_agent(Run *run); /* writes start.json and answers the launcher, either way */
 void signals_reset(void);   /* of a child: as we got them */
 void oom_write(int score);
+
+/* ---- init.c ---- */
+int init_verb(char **argv);
 
 /* ---- drain.c ---- */
 void drain_begin(Run *run, int64_t grace_ms);

@@ -148,10 +148,7 @@ static void add_entry(Log *log, int64_t now) {
   log->crc = crc32c_of_tail(log->crc, log->crc_line, (uint64_t)(log->seen - log->line_at));
 }
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
-__attribute__((target_clones("avx2", "default")))
-#endif
-static unsigned count_newlines(const unsigned char *p, size_t n) {
+static inline __attribute__((always_inline)) unsigned newlines_in(const unsigned char *p, size_t n) {
   unsigned total = 0;
   while (n) { /* byte counters in short blocks: the compiler turns this into vector code */
     size_t part = n < 240 ? n : 240;
@@ -162,6 +159,17 @@ static unsigned count_newlines(const unsigned char *p, size_t n) {
     n -= part;
   }
   return total;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static unsigned newlines_by_avx2(const unsigned char *p, size_t n) { return newlines_in(p, n); }
+#endif
+
+static unsigned count_newlines(const unsigned char *p, size_t n) {
+#if defined(__x86_64__)
+  if (cpu_can(CPU_AVX2)) return newlines_by_avx2(p, n);
+#endif
+  return newlines_in(p, n);
 }
 
 static void advance(Log *log, const unsigned char *p, size_t n, unsigned newlines) {

@@ -1,4 +1,4 @@
-/* midwatch-keeper: run | adopt | scan | who | mentioned | lease | rmtree | probe. The orders of run and adopt come from standard input, so that an
+/* midwatch-keeper: run | adopt | scan | who | mentioned | lease | rmtree | probe | init. The orders of run and adopt come from standard input, so that an
    agent's arguments are in no other process's command line. */
 #include "keeper.h"
 #include <errno.h>
@@ -182,7 +182,8 @@ int main(int argc, char **argv) {
     puts(made ? "cgroup" : OWNS_ORPHANS ? "subreaper" : "scan");
     return 0;
   }
-  if (argc == 2 && strcmp(argv[1], "--version") == 0) { puts("midwatch-keeper 1"); return 0; }
-  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, who, mentioned, lease, rmtree, probe.\n", stderr);
+  if (argc >= 3 && strcmp(argv[1], "init") == 0) return init_verb(argv + 2);
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) { printf("midwatch-keeper %d\n", PROTOCOL); return 0; }
+  fputs("midwatch-keeper owns one run of an agent; midwatch starts it. Verbs: run, adopt, scan, who, mentioned, lease, rmtree, probe, init.\n", stderr);
   return 2;
 }

@@ -65,10 +65,11 @@ const apart = {
   name: "companion-apart",
   resolveId: (id) => (id.endsWith("/fleet/companion.ts") ? { id: "./companion.js", external: true } : null),
 };
+/** `using` is younger than Node 22. */
+const common = { platform: "node", external, transform: { target: "node22" } };
 const bundle = await rolldown({
+  ...common,
   input: "src/doors/cli/midwatch.ts",
-  platform: "node",
-  external,
   plugins: [apart, quietSqlite, builtins],
   checks: { ineffectiveDynamicImport: false }, // Those are for the companion's pieces.
 });
@@ -79,9 +80,8 @@ const { output } = await bundle.generate({
   chunkFileNames: "cli-[name]-[hash].js",
 });
 const companion = await rolldown({
+  ...common,
   input: "src/fleet/companion.ts",
-  platform: "node",
-  external,
   plugins: [quietSqlite, builtins],
 });
 const { output: pieces } = await companion.generate({
@@ -89,7 +89,19 @@ const { output: pieces } = await companion.generate({
   entryFileNames: "companion.js",
   chunkFileNames: "cli-companion-[name]-[hash].js",
 });
-const others = [...output.filter(({ isEntry }) => !isEntry), ...pieces];
+// For other programs, without packages of its own to install; and what the library and the command line start in threads.
+const library = await rolldown({
+  ...common,
+  input: { library: "src/index.ts", "search-worker": "src/log/search-worker.ts" },
+  plugins: [quietSqlite, builtins],
+  checks: { ineffectiveDynamicImport: false },
+});
+const { output: rooms } = await library.generate({
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "cli-library-[name]-[hash].js",
+});
+const others = [...output.filter(({ isEntry }) => !isEntry), ...pieces, ...rooms];
 for (const { fileName, code } of others.filter(({ isEntry }) => !isEntry)) writeFileSync(join("dist", fileName), code);
 for (const { fileName, code } of others.filter(({ isEntry }) => isEntry)) {
   writeFileSync(join("dist", `${fileName}.new`), code);
@@ -100,7 +112,19 @@ for (const name of readdirSync("dist").filter((one) => PIECE.test(one) && !fresh
   if (Date.now() - statSync(join("dist", name)).mtimeMs > 24 * 3600 * 1000) unlinkSync(join("dist", name));
 const [entry] = output.filter(({ isEntry }) => isEntry);
 // Node takes an --env-file anywhere among the arguments for its own, up to a bare `--`. So a shell, to which the second line is a
-// command, puts one before them; to Node that line is a string and a comment.
-const HEAD = '#!/bin/sh\n":" //; exec node -- "$0" "$@"\n';
+// command, puts one before them; to Node that line is a string and a comment. What cannot run here says so in one line, in words that old Nodes know.
+const HEAD = `#!/bin/sh
+":" //; exec node -- "$0" "$@"
+{
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  const old = major < 22 || (major === 22 && minor < 18);
+  const why = process.platform === "win32" ? "it does not run on Windows itself. Next: use it inside WSL (wsl --install)"
+    : old ? "Node " + process.versions.node + " is too old. Next: install Node 22.18 or newer" : undefined;
+  if (why !== undefined) {
+    console.error("midwatch: " + why);
+    process.exit(5);
+  }
+}
+`;
 writeFileSync("dist/midwatch.js.new", `${HEAD}${entry.code.replace(/^#!.*\n/, "")}`, { mode: 0o755 });
 renameSync("dist/midwatch.js.new", "dist/midwatch.js");

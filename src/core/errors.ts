@@ -53,6 +53,7 @@ export const ERRORS = {
   NO_HARD_LINKS: { exit: 5, status: 500, retryable: false },
   NO_STATE_FOLDER: { exit: 5, status: 500, retryable: false },
   NO_KEEPER: { exit: 5, status: 500, retryable: false },
+  NOT_INSTALLED: { exit: 5, status: 500, retryable: false },
   PORT_IN_USE: { exit: 5, status: 503, retryable: true },
   BUSY: { exit: 5, status: 429, retryable: true },
   NO_LLM: { exit: 5, status: 500, retryable: false },

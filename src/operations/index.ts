@@ -10,6 +10,7 @@ import { pin } from "./house/pin.ts";
 import { prune } from "./house/prune.ts";
 import { reap } from "./house/reap.ts";
 import { trust } from "./house/trust.ts";
+import { uninstall } from "./house/uninstall.ts";
 import { up } from "./house/up.ts";
 import { alert } from "./journal/alert.ts";
 import { checkpoint } from "./journal/checkpoint.ts";
@@ -96,6 +97,7 @@ const all: readonly Operation[] = [
   prune,
   pin,
   doctor,
+  uninstall,
   trust,
   demo,
   completion,

@@ -300,6 +300,13 @@ export const JSON_FIELDS: Readonly<Record<string, Readonly<Record<string, string
     config: "null, or `{path, sha256, trusted, settings: [{name, value}], modules: [{path, trusted}]}`",
     recorded: "`config`, `workspace`, or null with --show",
   },
+  uninstall: {
+    what: "",
+    path: "",
+    action: "`removed`, `shown`, `stays`",
+    next: "how that goes which stays, else null",
+    backup: "where the old file is, or null",
+  },
   doctor: { check: "what was looked at", state: "`ok`, `warning`, `failed`", message: "" },
   completion: { shell: "", script: "" },
   version: { midwatch: "", node: "", platform: "" },

@@ -68,6 +68,7 @@ export const RIGHTS: Readonly<Record<string, Right>> = {
   prune: "person",
   pin: "person",
   doctor: "anybody",
+  uninstall: "person",
   trust: "person",
   demo: "anybody",
   completion: "anybody",

@@ -1,6 +1,7 @@
 /**
  * Where the keeper's program is: MIDWATCH_KEEPER, the package for this platform, dist/, or compiled once with `cc` into
- * the user's cache. None of these is an error with a hint, never a weaker way of running.
+ * the user's cache. None of these is an error with a hint, never a weaker way of running. One that was not built from the sources
+ * beside us is looked at first: the package's has to be the very file that this release was packed with, a named one has to speak our protocol.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -9,34 +10,71 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MidwatchError } from "../core/errors.ts";
+import { MidwatchError, throwIfExhausted } from "../core/errors.ts";
 
 export interface KeeperBinary {
   path: string;
   from: "MIDWATCH_KEEPER" | "package" | "dist" | "cache";
 }
 
+/** Of the orders and answers: keeper/keeper.h has the same. */
+const PROTOCOL = 2;
+
+/** Beside the bundle, where scripts/pack.mjs writes it; a clone has none. */
+interface Packed {
+  version: string;
+  /** By platform. */
+  sha256: Record<string, string>;
+}
+
 let found: KeeperBinary | undefined;
+const spoken = new Set<string>();
 
 export function keeperBinary(env: NodeJS.ProcessEnv = process.env): KeeperBinary {
   const named = env["MIDWATCH_KEEPER"];
   if (named) {
-    if (isExecutable(named)) return { path: named, from: "MIDWATCH_KEEPER" };
-    throw missing(`MIDWATCH_KEEPER names ${named}, which cannot be executed.`);
+    if (!isExecutable(named)) throw missing(`MIDWATCH_KEEPER names ${named}, which cannot be executed.`);
+    askProtocol(named);
+    return { path: named, from: "MIDWATCH_KEEPER" };
   }
   found ??= fromPackage() ?? fromDist() ?? compiled(env);
   return found;
 }
 
+function askProtocol(path: string): void {
+  if (spoken.has(path)) return;
+  const told = spawnSync(path, ["--version"], { encoding: "utf8", timeout: 10_000 });
+  throwIfExhausted(told.error);
+  if (told.stdout?.trim() !== `midwatch-keeper ${PROTOCOL}`)
+    throw new MidwatchError("NO_KEEPER", `${path} is a keeper of another release of midwatch, or none.`, {
+      hint: "Unset MIDWATCH_KEEPER, or build one of this release: make -C keeper",
+    });
+  spoken.add(path);
+}
+
 function fromPackage(): KeeperBinary | undefined {
+  const platform = `${process.platform}-${process.arch}`;
+  const packed = packedKeepers();
+  const wanted = packed?.sha256[platform];
+  if (packed === undefined || wanted === undefined) return undefined;
+  let path: string;
   try {
-    const path = createRequire(import.meta.url).resolve(
-      `@midwatch/keeper-${process.platform}-${process.arch}/midwatch-keeper`,
-    );
-    return isExecutable(path) ? { path, from: "package" } : undefined;
+    path = createRequire(import.meta.url).resolve(`@midwatch/keeper-${platform}/midwatch-keeper`);
   } catch {
     return undefined;
   }
+  const hint = `Install both again, in one version: npm install -g midwatch@${packed.version}`;
+  if (createHash("sha256").update(readFileSync(path)).digest("hex") !== wanted)
+    throw new MidwatchError("NO_KEEPER", `${path} is not the keeper that midwatch ${packed.version} came with.`, {
+      hint,
+    });
+  if (!isExecutable(path)) throw new MidwatchError("NO_KEEPER", `${path} cannot be executed.`, { hint });
+  return { path, from: "package" };
+}
+
+function packedKeepers(): Packed | undefined {
+  const path = join(packageRoot(), "dist", "keepers.json");
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Packed) : undefined;
 }
 
 /** The folder with package.json: above src/process, above dist/process, or above the bundle dist/midwatch.js. */
@@ -90,6 +128,6 @@ function isExecutable(path: string): boolean {
 
 function missing(message: string): MidwatchError {
   return new MidwatchError("NO_KEEPER", message, {
-    hint: "On Debian: apt-get install -y gcc make libc6-dev; on macOS: xcode-select --install. Or set MIDWATCH_KEEPER to a keeper program.",
+    hint: "Install midwatch with its optional packages, which bring a keeper (npm without --omit=optional); or a compiler to make one: apt-get install gcc make libc6-dev.",
   });
 }

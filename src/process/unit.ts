@@ -47,3 +47,11 @@ function askKillMode({ name, user }: Unit): string | undefined {
   const asked = spawnSync("systemctl", args, { encoding: "utf8", timeout: 5000 });
   return asked.status === 0 ? asked.stdout.trim() || undefined : undefined;
 }
+
+/** Ends a service of the user and takes it out of the list of those that start by themselves; its agents go on. */
+export function endService(name: string): void {
+  const options = { encoding: "utf8", timeout: 20_000 } as const;
+  if (process.platform === "darwin")
+    spawnSync("launchctl", ["bootout", `gui/${process.getuid?.()}/${name.replace(/\.plist$/, "")}`], options);
+  else spawnSync("systemctl", ["--user", "disable", "--now", name], options);
+}

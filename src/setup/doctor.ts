@@ -17,6 +17,7 @@ import { toolVersion } from "../process/tool.ts";
 import { unitRisk } from "../process/unit.ts";
 import { LISTED, type Prices } from "../spend/prices.ts";
 import { sweep } from "../trust/sweep.ts";
+import { installed } from "./installed.ts";
 
 /** Where `midwatch up` serves unless it is told otherwise. */
 const PORT = 4750;
@@ -27,7 +28,7 @@ export interface Check {
   message: string;
 }
 
-const TIERS: Record<Guarantee, [Check["state"], string]> = {
+export const TIERS: Record<Guarantee, [Check["state"], string]> = {
   cgroup: ["ok", "cgroup v2: a run can be ended as a whole by the kernel"],
   subreaper: ["warning", "subreaper: no cgroup v2 leaf can be made here; stops are still proven"],
   scan: [
@@ -79,6 +80,17 @@ export async function examine(
       .join("; ");
     if (risk === "") return ["ok", "agents outlive what starts them"];
     return ["warning", `${risk}; \`midwatch up --install-service\` writes a unit that does not`];
+  });
+  await add("installed", () => {
+    const all = installed(env);
+    const stale = all.filter((one) => one.stale.length > 0);
+    if (stale.length === 0)
+      return ["ok", all.length === 0 ? "nothing outside the projects" : all.map(({ what }) => what).join(", ")];
+    const told = stale.map(({ what, stale: [path] }) => `${what} names ${path}, which is not there to stay`).join("; ");
+    return [
+      "warning",
+      `${told}: write it again (midwatch up --install-service, midwatch mcp install), or midwatch uninstall`,
+    ];
   });
   await add("port", async () => {
     const server = await workspace?.http.proven();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { setMember } from "./json-edit.ts";
+import { removeMember, setMember } from "./json-edit.ts";
 
 const VALUE = { command: "midwatch", args: ["mcp"] };
 
@@ -47,4 +47,27 @@ it("gives what parsing, setting and printing gives, for any JSON", () => {
     }),
     { numRuns: 300 },
   );
+});
+
+it("removes a member with its comma, and nothing around it", () => {
+  const ours = ["servers", "midwatch"] as const;
+  for (const [before, after] of [
+    ['{"servers":{"midwatch":{"a":[1,{}]}}}', '{"servers":{}}'],
+    ['{"servers":{"a":1,"midwatch":{}},"z":1}', '{"servers":{"a":1},"z":1}'],
+    ['{"servers":{"midwatch":{} , "b":2}}', '{"servers":{"b":2}}'],
+    [
+      '{\n  // mine\n  "servers": {\n    "a": 1,\n    "midwatch": {}, // last\n  },\n}',
+      '{\n  // mine\n  "servers": {\n    "a": 1, // last\n  },\n}',
+    ],
+    ['{"other":1}', '{"other":1}'],
+    ["", ""],
+  ] as const)
+    expect(removeMember(before, ours)).toBe(after);
+  expect(removeMember('{"servers":', ours)).toBeUndefined();
+});
+
+it("what is set and removed again leaves the text as it was", () => {
+  const text = '{\n  "servers": {\n    "b": 1\n  },\n  "a": 12345678901234567890\n}\n';
+  const path = ["servers", "midwatch"] as const;
+  expect(removeMember(setMember(text, path, { x: 1 }) ?? "", path)).toBe(text);
 });

@@ -1,5 +1,5 @@
 /**
- * Sets one member of a JSON text and leaves every other byte as it is: comments, trailing commas, the order of members and large
+ * Sets or removes one member of a JSON text and leaves every other byte as it is: comments, trailing commas, the order of members and large
  * numbers too. Made for the configuration files of other programs, which must not be parsed and printed anew.
  */
 
@@ -12,6 +12,31 @@ export function setMember(text: string, path: readonly [string, ...string[]], va
     if (error instanceof NotJson) return undefined;
     throw error;
   }
+}
+
+/** The text without the member at `path`: itself when there is none, undefined when it is not what it should be. */
+export function removeMember(text: string, path: readonly string[]): string | undefined {
+  if (text.trim() === "") return text;
+  try {
+    return remove(text, skip(text, 0), path);
+  } catch (error) {
+    if (error instanceof NotJson) return undefined;
+    throw error;
+  }
+}
+
+function remove(text: string, at: number, [key, ...rest]: readonly string[]): string {
+  if (text[at] !== "{") throw new NotJson();
+  const all = members(text, at);
+  const i = all.findIndex(({ name }) => name === key);
+  const found = all[i];
+  if (found === undefined) return text;
+  if (rest.length > 0) return remove(text, found.start, rest);
+  const next = all[i + 1];
+  // The comma goes with it: that behind it, or for the last one that before it.
+  return next === undefined
+    ? splice(text, all[i - 1]?.end ?? at + 1, found.end, "")
+    : splice(text, found.at, next.at, "");
 }
 
 class NotJson extends Error {}
@@ -42,6 +67,7 @@ function splice(text: string, from: number, to: number, by: string): string {
 
 interface Member {
   name: string;
+  at: number;
   /** Of its value. */
   start: number;
   end: number;
@@ -56,7 +82,7 @@ function members(text: string, at: number): Member[] {
     if (text[colon] !== ":") throw new NotJson();
     const start = skip(text, colon + 1);
     const end = valueEnd(text, start);
-    found.push({ name: JSON.parse(text.slice(i, key)) as string, start, end });
+    found.push({ name: JSON.parse(text.slice(i, key)) as string, at: i, start, end });
     i = skip(text, end);
     if (text[i] === ",") i = skip(text, i + 1);
     else if (text[i] !== "}") throw new NotJson();

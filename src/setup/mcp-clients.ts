@@ -4,11 +4,10 @@ import { dirname, join } from "node:path";
 import { MidwatchError } from "../core/errors.ts";
 import { readText } from "../disk/replace.ts";
 import { replaceUserFile } from "../disk/user-file.ts";
-import { withoutOuterRun } from "../process/environment.ts";
-import { midwatchWords } from "../process/self.ts";
+import { lastingPath, lastingWords } from "../process/lasting.ts";
 import { findCommand } from "../workspace/find-command.ts";
-import { setMember } from "./json-edit.ts";
-import { setTable } from "./toml-edit.ts";
+import { removeMember, setMember } from "./json-edit.ts";
+import { removeTable, setTable } from "./toml-edit.ts";
 
 export const CLIENTS = ["claude", "codex", "gemini", "opencode", "cursor"] as const;
 export type ClientName = (typeof CLIENTS)[number];
@@ -18,7 +17,9 @@ type Words = readonly [command: string, ...args: string[]];
 interface Client {
   file(home: string, env: Env): string;
   /** Undefined when the file is not what the client itself would read. */
-  edit(text: string, words: Words, env: Env): string | undefined;
+  edit(text: string, words: Words): string | undefined;
+  /** The same without our server. */
+  remove(text: string): string | undefined;
 }
 
 /**
@@ -47,28 +48,33 @@ const HANDED_ON = [
   ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"],
 ];
 
-const asJson = (text: string, [command, ...args]: Words): string | undefined =>
-  setMember(text, ["mcpServers", "midwatch"], { command, args });
+const MEMBER = ["mcpServers", "midwatch"] as const;
+const asJson = {
+  edit: (text: string, [command, ...args]: Words) => setMember(text, MEMBER, { command, args }),
+  remove: (text: string) => removeMember(text, MEMBER),
+};
 
 const TABLE: Readonly<Record<ClientName, Client>> = {
   claude: {
     file: (home, env) => join(env["CLAUDE_CONFIG_DIR"] || home, ".claude.json"),
-    edit: (text, [command, ...args]) =>
-      setMember(text, ["mcpServers", "midwatch"], { type: "stdio", command, args, env: {} }),
+    edit: (text, [command, ...args]) => setMember(text, MEMBER, { type: "stdio", command, args, env: {} }),
+    remove: asJson.remove,
   },
   codex: {
     file: (home, env) => join(env["CODEX_HOME"] || join(home, ".codex"), "config.toml"),
     edit: (text, [command, ...args]) => setTable(text, "mcp_servers.midwatch", { command, args, env_vars: HANDED_ON }),
+    remove: (text) => removeTable(text, "mcp_servers.midwatch"),
   },
-  gemini: { file: (home) => join(home, ".gemini", "settings.json"), edit: asJson },
+  gemini: { file: (home) => join(home, ".gemini", "settings.json"), ...asJson },
   opencode: {
     file(home, env) {
       const folder = join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode");
       return join(folder, existsSync(join(folder, "opencode.jsonc")) ? "opencode.jsonc" : "opencode.json");
     },
     edit: (text, words) => setMember(text, ["mcp", "midwatch"], { type: "local", command: words, enabled: true }),
+    remove: (text) => removeMember(text, ["mcp", "midwatch"]),
   },
-  cursor: { file: (home) => join(home, ".cursor", "mcp.json"), edit: asJson },
+  cursor: { file: (home) => join(home, ".cursor", "mcp.json"), ...asJson },
 };
 
 export interface Edit {
@@ -85,14 +91,20 @@ export function planEdit(name: ClientName, env: Env): Edit {
   if (before === "" && existsSync(file) && readText(file) === undefined)
     throw new MidwatchError("BAD_PATH", `${file} cannot be read.`, { hint: "Check its permissions." });
   const words: Words =
-    findCommand("midwatch", withoutOuterRun(env)["PATH"] ?? "") === undefined
-      ? midwatchWords(["mcp"])
-      : ["midwatch", "mcp"];
-  const after = TABLE[name].edit(before, words, env);
+    findCommand("midwatch", lastingPath(env)) === undefined ? lastingWords(["mcp"], env) : ["midwatch", "mcp"];
+  const after = TABLE[name].edit(before, words);
   if (after !== undefined) return { client: name, file, before, after };
   throw new MidwatchError("BAD_CONFIG", `${file} is not written in a way that midwatch can add to.`, {
     hint: `Add it by hand: a server "midwatch" on stdio with the command ${words.join(" ")}`,
   });
+}
+
+/** Where a client has our server, the file without it. */
+export function planRemoval(name: ClientName, env: Env): Edit | undefined {
+  const file = fileOf(name, env);
+  const before = readText(file) ?? "";
+  const after = TABLE[name].remove(before) ?? before;
+  return after === before ? undefined : { client: name, file, before, after };
 }
 
 /** Returns where the old file is kept. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { setTable } from "./toml-edit.ts";
+import { removeTable, setTable } from "./toml-edit.ts";
 
 const VALUES = { command: "midwatch", args: ["mcp", 'a "b"'], enabled: true };
 const TABLE = '[mcp_servers.midwatch]\ncommand = "midwatch"\nargs = ["mcp","a \\"b\\""]\nenabled = true\n';
@@ -24,4 +24,11 @@ it("does not touch a file that defines the tables in another way", () => {
   expect(setTable('a = """\nmcp_servers = 1\n"""\n', "mcp_servers.midwatch", VALUES)).toContain(
     "[mcp_servers.midwatch]",
   );
+});
+
+it("removes the table with its sub-tables: what is set and removed again leaves the text as it was", () => {
+  for (const text of ["", 'model = "x"\n', "[a]\nb = 1\n\n# of the next\n[c]\nd = 2\n"])
+    expect(removeTable(setTable(text, "mcp_servers.midwatch", VALUES) ?? "", "mcp_servers.midwatch")).toBe(text);
+  const between = `[a]\n\n${TABLE}[mcp_servers.midwatch.env]\nA = "1"\n\n# of the next\n[c]\n`;
+  expect(removeTable(between, "mcp_servers.midwatch")).toBe("[a]\n\n\n# of the next\n[c]\n");
 });

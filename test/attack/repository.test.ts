@@ -11,7 +11,7 @@ import { operations } from "../../src/operations/index.ts";
 import { readProcess } from "../../src/process/identity.ts";
 import { midwatch } from "../support/cli.ts";
 import { folder } from "../support/folder.ts";
-import { type Hostile, hostile } from "../support/hostile.ts";
+import { type Hostile, hostile, TASK } from "../support/hostile.ts";
 import { stdioClient } from "../support/mcp/mcp-client.ts";
 import { CLI, ended } from "../support/workspace.ts";
 
@@ -51,6 +51,8 @@ function calls({
     checkpoint: { argv: ["checkpoint", ended, "1"], code: refused },
     sync: { code: refused },
     leader: { code: ok },
+    lead: { argv: ["lead", "--timeout", "1s"], code: refused },
+    claim: { argv: ["claim", TASK], code: refused },
     health: { code: [ok, 1] },
     "alert test": { argv: ["alert", "test", "out"], code: refused },
     "alert status": { code: ok },
@@ -69,10 +71,12 @@ function calls({
     "jsonl page": { argv: ["jsonl", "page", ".agent-workspace/events.log"], code: ok },
     "jsonl count": { argv: ["jsonl", "count", ".agent-workspace/events.log"], code: ok },
     "jsonl verify": { argv: ["jsonl", "verify", ".agent-workspace/events.log"], code: ok },
+    "jsonl append": { argv: ["jsonl", "append", ".agent-workspace/events.log", "{}"], code: 5 },
     reap: { code: refused },
     prune: { code: refused },
     pin: { argv: ["pin", ended], code: refused },
     doctor: { code: [ok, 5] },
+    uninstall: { code: ok },
     trust: { argv: ["trust", "--show"], code: ok },
     demo: { argv: ["demo", "--help"], code: ok },
     completion: { argv: ["completion", "bash"], code: ok },

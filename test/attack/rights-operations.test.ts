@@ -55,6 +55,7 @@ const INPUT: Record<string, { body: object; words: string[] }> = {
       { body: { file: ".agent-workspace/http-token" }, words: [".agent-workspace/http-token"] },
     ]),
   ),
+  "jsonl append": { body: { file: "x.jsonl", record: "{}" }, words: ["x.jsonl", "{}"] },
   send: { body: { agent: "OTHER", text: "x" }, words: ["OTHER", "x"] },
   progress: { body: { words: ["OTHER", "working", "x"] }, words: ["OTHER", "working", "x"] },
   finding: { body: { words: ["OTHER", "bug", "low", "x"] }, words: ["OTHER", "bug", "low", "x"] },

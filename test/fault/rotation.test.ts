@@ -95,7 +95,12 @@ const ROTATED: [string, (at: Lab, log: string) => Promise<void>][] = [
       chmodSync(config, 0o600);
       for (let i = 0; i < 2; i++) {
         const rotated = spawnSync("logrotate", ["-f", "-s", join(at.folder, "logrotate.state"), config]);
-        expect([rotated.status, rotated.stderr.toString()]).toEqual([0, ""]);
+        // The keeper may have put the log back in between: then logrotate says so, and gives that file another name.
+        const said = rotated.stderr
+          .toString()
+          .split("\n")
+          .filter((text) => text !== "" && !/already exists, renaming/.test(text));
+        expect([rotated.status, said]).toEqual([0, []]);
         await until(() => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0);
       }
       expect(readdirSync(dirname(log)).filter((name) => name.endsWith(".gz")).length).toBeGreaterThan(2);

@@ -8,11 +8,12 @@ import type { Report } from "../../src/core/types.ts";
 import type { RunRecord } from "../../src/fleet/workspace.ts";
 import { type ProcessFacts, readProcess } from "../../src/process/identity.ts";
 import { patient } from "../support/patience.ts";
+import { toolProgram } from "../support/tools.ts";
 import { CLI, ended, Lab, lives, supportFile, until } from "../support/workspace.ts";
 
 const KEEPER = supportFile("../../keeper");
 const DARWIN = "data:text/javascript,Object.defineProperty(process,'platform',{value:'darwin'})";
-const ZIG = process.env["ZIG"] ?? "zig";
+const ZIG = process.env["ZIG"] ?? toolProgram("zig") ?? "zig";
 let lab: Lab | undefined;
 let orphans: ProcessFacts[] = [];
 
@@ -71,5 +72,5 @@ it.skipIf(!compiler)("the keeper compiles for both of Apple's processors, withou
     timeout: patient(80_000),
   });
   expect(made.stderr).toBe("");
-  expect(made.stdout.match(/macos-(aarch64|x86_64)/g)).toEqual(["macos-aarch64", "macos-x86_64"]);
+  expect(made.stdout.match(/darwin-(arm64|x64)/g)).toEqual(["darwin-arm64", "darwin-x64"]);
 });

@@ -240,7 +240,11 @@ describe("midwatch jsonl append", () => {
     const { code, stdout } = await midwatch(place, ["jsonl", "append", "--json", "log.jsonl", '{"a":\n 1}']);
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { path, records: 1 }]);
     const input = `{"n":1}\n\n{"n":2,"timestamp":"t"}\n${'{"n":3}'}`;
-    const piped = spawnSync(process.execPath, [CLI, "jsonl", "append", path], { cwd: place, input, encoding: "utf8" });
+    const piped = spawnSync(process.execPath, [CLI, "jsonl", "append", path, "-"], {
+      cwd: place,
+      input,
+      encoding: "utf8",
+    });
     expect([piped.status, piped.stdout]).toEqual([0, expect.stringContaining("Appended 3 records")]);
     expect(objects(path)).toMatchObject([{ a: 1 }, { n: 1 }, { n: 2, timestamp: "t" }, { n: 3 }]);
   });
@@ -248,7 +252,10 @@ describe("midwatch jsonl append", () => {
   it("ends at the first line that is no record; the ones before it are there", () => {
     const path = join(folder(), "log.jsonl");
     const input = '{"n":1}\n{"n":2\n{"n":3}\n';
-    const { status, stderr } = spawnSync(process.execPath, [CLI, "jsonl", "append", path], { input, encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, [CLI, "jsonl", "append", path, "-"], {
+      input,
+      encoding: "utf8",
+    });
     expect([status, stderr]).toEqual([2, expect.stringMatching(/Record 2: .*1 were appended/s)]);
     expect(objects(path)).toMatchObject([{ n: 1 }]);
   });

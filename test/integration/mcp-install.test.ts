@@ -26,7 +26,7 @@ it.each(Object.entries(FILES))(
     expect(text).toContain("midwatch");
     if (client === "codex")
       expect(text).toMatch(
-        /^\[mcp_servers\.midwatch\]\ncommand = ".+"\nargs = \[.+"mcp"\]\nenv_vars = \["XDG_STATE_HOME",.+"\]\n$/,
+        /^\[mcp_servers\.midwatch\]\ncommand = ".+"\nargs = \[.*"mcp"\]\nenv_vars = \["XDG_STATE_HOME",.+"\]\n$/,
       );
     else expect(Object.values(JSON.parse(text))[0]).toMatchObject({ midwatch: { command: expect.anything() } });
     const again = await midwatch(home, ["mcp", "install", "--client", client, "--yes", "--json"], env);

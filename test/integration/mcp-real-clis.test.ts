@@ -62,7 +62,7 @@ describe.each(["claude", "codex"] as const)("%s, the real one", (cli) => {
       const { code, stdout, stderr } = await ended(child);
       expect({ code, stderr: code === 0 ? "" : stderr, home }).toEqual({ code: 0, stderr: "", home });
       const [probe] = await at.workspace.runs.list();
-      expect(probe).toMatchObject({ agent: expect.stringMatching(/^probe-/), phase: "drained", outcome: "stopped" });
+      expect(probe).toMatchObject({ agent: expect.stringMatching(/^probe-/), phase: "archived", outcome: "stopped" });
       expect(readFileSync(probe?.log ?? "", "utf8")).toBe("hi\n");
       for (const said of ["jsonl_log", "terminated", "all_ended"]) expect(stdout).toContain(said);
       expect(api.steps(`outer-${cli}`).at(-1)?.body).toContain("verified_no_zombies");

@@ -28,8 +28,8 @@ it("up --install-service shows and writes a unit whose end leaves the agents alo
   expect(told.stderr).toContain(`enable --now ${name}`);
   for (const line of ["KillMode=process", "Restart=on-failure", "Delegate=yes", "OOMPolicy=continue"])
     expect(unit.split("\n")).toContain(line);
-  // Absolute paths, in quotes where they have a space.
-  expect(unit).toMatch(/^ExecStart="?\/.*"? "?\/.*"? up --workspace ".*" --port 8080$/m);
+  // An absolute path that stays, in quotes where it has a space: of a clone its own launcher.
+  expect(unit).toMatch(/^ExecStart="?\/[^"]*\/midwatch"? up --workspace ".*" --port 8080$/m);
   expect(unit).toContain(`${project.replace("%", "%%").replace("$", "$$$$")}/.agent-workspace"`);
 
   writeFileSync(path, "[Service]\nExecStart=/bin/true\n");

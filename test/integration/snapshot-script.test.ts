@@ -70,7 +70,7 @@ const event = fc.record(
       fc.constantFrom("Agent A", "B\tb\u00a0 c", "midwatch"),
       text.filter((one) => one.trim() !== ""),
     ),
-    type: fc.constantFrom("question", "answer", "followup", "note", "error", "x.y", "leader_election"),
+    type: fc.constantFrom("question", "answer", "followup", "heartbeat", "note", "error", "x.y", "leader_election"),
     content: text,
     timestamp: fc.constantFrom("2026-11-15T19:00:00Z", "2026-02-28t19:00:00.123+01:00", "2024-02-29"),
     to: fc.constantFrom("B", ["B", "C"], []),
@@ -195,7 +195,7 @@ it("R-003.2: long interactions, late events and text round the markers come out 
   expect(files(shell.root)).toEqual(files(ours.root));
 });
 
-it("R-003.18: killed or failing anywhere, communication.md is whole: it stays, or its last good copy comes back", () => {
+it("R-003.18: where jq fails, at whichever call, communication.md is whole: it stays, or its last good copy comes back", () => {
   const { place, root } = project();
   const log = (n: number): void => {
     expect(said(place, "log_event.sh", [String(n), "A", "question", `What ${n}?`], { PATH: BIN }).status).toBe(0);
@@ -206,7 +206,7 @@ it("R-003.18: killed or failing anywhere, communication.md is whole: it stays, o
   expect(run(place).status).toBe(0);
   const [good] = files(root);
   log(6);
-  // A jq that fails, or is killed with its script, at its second, third ... call.
+  // A jq that fails at its first, second ... call.
   const bin = join(place, "bin");
   mkdirSync(bin);
   for (const how of ["exit 5"])

@@ -8,7 +8,7 @@ import { host, readProcess } from "../../src/process/identity.ts";
 import { folder } from "./folder.ts";
 import { lab } from "./lab.ts";
 
-const TASK = "TASK-20261118-010101-0badc0de";
+export const TASK = "TASK-20261118-010101-0badc0de";
 
 export interface Hostile {
   cwd: string;

@@ -149,7 +149,7 @@ def counts($event):
   | if $event.type == "leader_election" then
       if ($event.term | type == "number") and $event.term > (.terms[$role] // 0) and $event.id != null and $marks[0]["\($role)/\($event.term)"] == $event.id
       then .terms[$role] = $event.term | .counts = true else .counts = false end
-    else .counts = (($event.term | type != "number") or $event.term == (.terms[$role] // null)) end;
+    else .counts = ($event.type == "heartbeat" or ($event.term | type != "number") or $event.term == (.terms[$role] // null)) end;
 
 reduce (inputs | . as [$at, $joined, $bytes, $text] | $text | select(utf8bytelength == $bytes)
     | (try fromjson catch null) | select(isEvent($joined)) | if $joined == 1 then del(.id) else . end

@@ -2,6 +2,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { MidwatchError } from "../../core/errors.ts";
+import { quote } from "../../core/ids.ts";
 import { assertFlat, isFields, LINE_DEPTH, parseWithin } from "../../core/json.ts";
 import { iso } from "../../core/time.ts";
 import { appendLines } from "../../disk/append.ts";
@@ -37,6 +38,8 @@ export function jsonlAppend(path: string, lines: readonly string[]): void {
 
 /** What midwatch keeps is written by midwatch: a line of somebody else's in a log or the journal would pass for an agent's. */
 export function assertOutside(path: string): void {
+  if (path.includes("\0"))
+    throw new MidwatchError("BAD_PATH", `${quote(path)} is no name of a file.`, { hint: "Name a JSONL file." });
   const root = workspaceAround(path);
   if (root === undefined) return;
   throw new MidwatchError("UNSAFE_PATH", `${path} is in the workspace ${root}.`, {

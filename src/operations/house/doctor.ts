@@ -1,6 +1,6 @@
 import { MidwatchError } from "../../core/errors.ts";
 import { examine } from "../../setup/doctor.ts";
-import { type Operation, operation, workspaceOf, z } from "../operation.ts";
+import { type Operation, operation, usage, workspaceOf, z } from "../operation.ts";
 import { paint, table } from "../render.ts";
 
 export const doctor: Operation = operation({
@@ -8,17 +8,25 @@ export const doctor: Operation = operation({
   summary: "Check what midwatch needs on this machine and in this workspace",
   input: z.strictObject({
     rebuild: z.boolean().describe("Make the registry anew from the folders first").default(false),
+    self_check: z
+      .boolean()
+      .describe("Run one agent of one second in a folder of its own: start, log, stop, receipt, tier")
+      .default(false),
   }),
   changes: true,
-  examples: ["midwatch doctor", "midwatch doctor --rebuild"],
-  run: (context, { rebuild }) => {
+  examples: ["midwatch doctor", "midwatch doctor --self-check", "midwatch doctor --rebuild"],
+  run: async (context, { rebuild, self_check: selfCheck }) => {
+    if (selfCheck) {
+      if (context.door !== "cli") throw usage("Only the command line checks itself.", "midwatch doctor --self-check");
+      return await (await import("../../setup/self-check.ts")).selfCheck(context.env);
+    }
     let workspace: ReturnType<typeof workspaceOf> | undefined;
     try {
       workspace = workspaceOf(context);
     } catch (error) {
       if (!(error instanceof MidwatchError && error.code === "NOT_FOUND_WORKSPACE") || rebuild) throw error;
     }
-    return examine(workspace, context.env, rebuild);
+    return await examine(workspace, context.env, rebuild);
   },
   render: (checks, options) =>
     table(

@@ -35,7 +35,7 @@ export const up: Operation = operation({
     link: z.boolean().describe("Only print a new link to the dashboard that runs already").default(false),
     install_service: z
       .boolean()
-      .describe("Show and write a unit of systemd that keeps this up for you (~/.config/systemd/user), then end")
+      .describe("Show and write a unit of systemd (macOS: of launchd) that keeps this up for you, then end")
       .default(false),
     max_running: configFlag("max_running"),
     leader_ttl: configFlag("leader_ttl"),
@@ -71,7 +71,7 @@ export const up: Operation = operation({
       const made = service(workspace.root, flagsOf(given), context.env);
       yield { unit: made.unit };
       writeService(made);
-      yield { service: made.name, path: made.path };
+      yield { service: made.name, path: made.path, enable: made.enable };
       return;
     }
     workspace.alerts.check(); // Before anything is served: what is wrong with them is said at the start.
@@ -95,14 +95,11 @@ export const up: Operation = operation({
   render: (done) => {
     if ("link" in done) return `Dashboard: ${done.link}`;
     if ("unit" in done) return done.unit;
-    return "path" in done
-      ? `written to ${done.path}; for agents that outlive your login: loginctl enable-linger`
-      : roundText(done);
+    if (!("path" in done)) return roundText(done);
+    const linger = done.path.endsWith(".service") ? "; for agents that outlive your login: loginctl enable-linger" : "";
+    return `written to ${done.path}${linger}`;
   },
-  next: (done) =>
-    done !== undefined && "service" in done
-      ? `systemctl --user daemon-reload && systemctl --user enable --now ${done.service}`
-      : undefined,
+  next: (done) => (done !== undefined && "enable" in done ? done.enable : undefined),
 });
 
 /** What the service should be started with, as it was given here. */

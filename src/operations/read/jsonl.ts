@@ -123,7 +123,7 @@ const appended = operation({
   name: "jsonl append",
   summary: "Append records to any JSONL file, whole and durable, beside other writers",
   details:
-    "A record is a JSON object; without one, each line of the standard input is. One without a `timestamp` gets it. What was read is on the disk before more is. A line that is no JSON object ends it; the ones before it were appended.",
+    "A record is a JSON object; with `-`, each line of the standard input is one. One without a `timestamp` gets it. What was read is on the disk before more is. A line that is no JSON object ends it; the ones before it were appended.",
   positionals: ["file", "record"],
   input: z.strictObject({
     file: z
@@ -131,17 +131,17 @@ const appended = operation({
       .min(1)
       .describe("A JSONL file outside of every workspace; made when it is not there")
       .meta({ value: "FILE" }),
-    record: z.string().optional().describe("One record").meta({ value: "JSON" }),
+    record: z.string().describe("One record, or `-`: those on the standard input").meta({ value: "JSON" }),
   }),
   changes: true,
   examples: [
     `midwatch jsonl append build.jsonl '{"step":"test","ok":true}'`,
-    "tail -f app.jsonl | midwatch jsonl append copy.jsonl",
+    "tail -f app.jsonl | midwatch jsonl append copy.jsonl -",
   ],
   async run(context, input) {
     const path = resolve(context.cwd, input.file);
     assertOutside(path);
-    const given = input.record === undefined ? wholeLines(context) : [[input.record]];
+    const given = input.record === "-" ? wholeLines(context) : [[input.record]];
     let records = 0;
     for await (const texts of given) {
       records = appendSome(path, texts, records);
@@ -149,7 +149,8 @@ const appended = operation({
     }
     return { path, records, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
   },
-  render: ({ records, path, bytes }) => `Appended ${records} records to ${path} (${bytes} bytes).`,
+  render: ({ records, path, bytes }) =>
+    `Appended ${records} ${records === 1 ? "record" : "records"} to ${path} (${bytes} bytes).`,
 });
 
 /** Those before the first bad one are appended. */
@@ -171,7 +172,7 @@ function appendSome(path: string, texts: readonly string[], before: number): num
 
 /** Lines of the standard input that are there, again and again. */
 async function* wholeLines(context: Context): AsyncGenerator<string[]> {
-  if (context.door !== "cli") throw usage("There is no record.", "Send it as `record`.");
+  if (context.door !== "cli") throw usage("The standard input belongs to the command line.", "Send the record itself.");
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   const lines = (text: string): string[] => text.split("\n").filter((line) => line.trim() !== "");
