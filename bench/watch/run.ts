@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { RULES } from "../../src/judge/rules.ts";
+import { alarmTables } from "./alarms.ts";
 import { type Groups, groupsOf } from "./groups.ts";
 import { leaveOut } from "./leave-out.ts";
 import { offTaskTable } from "./off-task.ts";
@@ -34,7 +35,7 @@ const started = performance.now();
 const runs = loadRuns(data);
 const groups = groupsOf(runs);
 const tuning = values.tune === undefined ? groups : groupsOf(loadRuns(values.tune));
-const judged = new Map(runs.map((run) => [run, ours(run)]));
+const judged = new Map(runs.filter(({ ds }) => ds !== "cc_entire").map((run) => [run, ours(run)]));
 const judgedOf = (run: Run): Judged => judged.get(run) ?? ours(run);
 
 console.log(`watchbench ${data}${values.tune === undefined ? "" : `, tuned on ${values.tune}`}`);
@@ -55,10 +56,12 @@ function groupOf({ ds, model }: Run): string {
 const union = tune(valued(tuning, familyValues), PEER_CHOICES, MOST_FALSE);
 const steps = tune(valued(tuning, stepCount), STEP_CHOICES, MOST_FALSE);
 
-type Detector = (run: Run) => boolean;
-const detectors: [string, Detector][] = [
-  ["OpenHands as shipped", openHands],
-  ["gemini-cli as shipped", geminiCli],
+alarmTables(runs, data, union);
+
+type Flags = (run: Run) => boolean;
+const detectors: [string, Flags][] = [
+  ["OpenHands as shipped", (run) => openHands(run) >= 0],
+  ["gemini-cli as shipped", (run) => geminiCli(run) >= 0],
   [`peers' union, tuned: ${words(union)}`, (run) => fires(union, familyValues(run))],
   [`step count, tuned: ${words(steps)}`, (run) => fires(steps, stepCount(run))],
   ["20 steps or more", (run) => run.steps.length >= 20],
@@ -73,7 +76,7 @@ function words(tuned: Readonly<Record<string, number>>): string {
     .join(", ");
 }
 
-function stuckRuns(detector: Detector): Scored[] {
+function stuckRuns(detector: Flags): Scored[] {
   const of = (list: readonly Run[], positive: boolean): Scored[] =>
     list.map((run) => ({ task: run.task_id, positive, flagged: detector(run) }));
   return [...of(groups.stuck, true), ...of(groups.submitted, false)];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Moment } from "../../src/judge/judge.ts";
 
-interface RunStep {
+export interface RunStep {
   i: number;
   t: number | null;
   tool: string;
@@ -36,7 +36,11 @@ export function loadRuns(folder: string): Run[] {
     const bytes = readFileSync(join(folder, name));
     const text = (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
     const lines = text.split("\n").filter((line) => line !== "");
-    return lines.map((line) => readRun(JSON.parse(line) as Run));
+    // Labels of windows lie beside their runs.
+    return lines.flatMap((line) => {
+      const run = JSON.parse(line) as Run;
+      return Array.isArray(run.steps) ? [readRun(run)] : [];
+    });
   });
 }
 

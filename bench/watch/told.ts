@@ -1,0 +1,41 @@
+/** When our judge begins to say something of a task's steps, and what. */
+import { Judge } from "../../src/judge/judge.ts";
+import type { RuleName, Thresholds } from "../../src/judge/rules.ts";
+import { FACTS } from "./ours.ts";
+import { momentsOf, type RunStep } from "./runs.ts";
+
+export type Told = "watch" | "alert";
+
+export interface Onset {
+  /** The step at which it is told. */
+  at: number;
+  level: Told;
+  rules: RuleName[];
+}
+
+/** Every rise of the level, step by step. */
+export function onsetsOf(steps: readonly RunStep[], prompt: string, thresholds: Thresholds = {}): Onset[] {
+  const judge = new Judge(prompt, thresholds);
+  const onsets: Onset[] = [];
+  let before = 0;
+  momentsOf(steps).forEach((moments, at) => {
+    for (const { activity, atMs, seq } of moments) judge.add(activity, atMs, seq);
+    const { level, reasons } = judge.verdict(FACTS);
+    const now = level === "none" ? 0 : level === "watch" ? 1 : 2;
+    if (now > before) {
+      const rules = reasons.filter((reason) => reason.level === level).map(({ rule }) => rule);
+      onsets.push({ at, level: level as Told, rules });
+    }
+    before = now;
+  });
+  return onsets;
+}
+
+/** Rises to this level or above it: what goes from watch to alert is one trouble, and not two. */
+export function risesTo(onsets: readonly Onset[], level: Told): Onset[] {
+  return onsets.filter((onset, index) => {
+    if (level === "alert") return onset.level === "alert";
+    const before = onsets[index - 1];
+    return !(onset.level === "alert" && before?.level === "watch");
+  });
+}
