@@ -10,7 +10,7 @@ import type { Run } from "./runs.ts";
 import { poisson } from "./score.ts";
 import { asRun, hoursOf, sessionsOf, type Task, tasksOf } from "./sessions.ts";
 import { print } from "./table.ts";
-import { type Onset, onsetsOf, risesTo, type Told } from "./told.ts";
+import { type Onset, onsetsIn, onsetsOf, risesTo, type Told } from "./told.ts";
 import { fires, type Union } from "./tune.ts";
 
 /** Every onset of a task, by whom it is told. */
@@ -19,13 +19,10 @@ type Tell = (task: Task) => readonly Pick<Onset, "at">[];
 export function alarmTables(runs: readonly Run[], folder: string, union: Union): void {
   const sessions = sessionsOf(runs);
   if (sessions.length === 0) return;
-  const tasks = sessions.flatMap(tasksOf);
-  const cache = new Map<Task, Onset[]>();
-  const ours = (task: Task): Onset[] => {
-    const known = cache.get(task) ?? onsetsOf(task.steps, task.prompt);
-    cache.set(task, known);
-    return known;
-  };
+  const perSession = sessions.map(tasksOf);
+  const tasks = perSession.flat();
+  const told = new Map(perSession.flatMap((list) => [...onsetsIn(list)]));
+  const ours = (task: Task): Onset[] => told.get(task) ?? [];
   const first =
     (detector: Detector): Tell =>
     (task) =>
@@ -86,6 +83,8 @@ interface Caught {
   watch: number | null;
   alert: number | null;
   peers: boolean[];
+  /** How often it rings for this one trouble. */
+  rings: number;
   /** Onsets outside the trouble that the same stretch without it does not have. */
   further: number;
 }
@@ -104,6 +103,7 @@ function caught(one: Injected, peers: readonly [string, Tell][]): Caught {
     watch: delay("watch"),
     alert: delay("alert"),
     peers: peers.map(([, tell]) => tell(one.task).some(inside)),
+    rings: risesTo(onsets, "alert").filter(inside).length,
     further: Math.max(0, outside - without),
   };
 }
@@ -113,7 +113,17 @@ function injected(tasks: readonly Task[], peers: readonly [string, Tell][]): voi
   const share = (list: readonly Caught[], test: (one: Caught) => boolean): string =>
     list.length === 0 ? "-" : (list.filter(test).length / list.length).toFixed(2);
   print(
-    ["trouble put in", "cases", ...peers.map(([name]) => name), "watch", "steps", "alert", "steps", "further onsets"],
+    [
+      "trouble put in",
+      "cases",
+      ...peers.map(([name]) => name),
+      "watch",
+      "steps",
+      "alert",
+      "steps",
+      "rang twice",
+      "further onsets",
+    ],
     KINDS.flatMap((kind) =>
       [...SPEEDS, null].map((speed) => {
         const list = all.filter(({ one }) => one.kind === kind && (speed === null || one.speed === speed));
@@ -125,6 +135,7 @@ function injected(tasks: readonly Task[], peers: readonly [string, Tell][]): voi
           median(list.flatMap(({ watch }) => watch ?? [])),
           share(list, ({ alert }) => alert !== null),
           median(list.flatMap(({ alert }) => alert ?? [])),
+          String(list.filter(({ rings }) => rings > 1).length),
           String(list.reduce((sum, { further }) => sum + further, 0)),
         ];
       }),

@@ -4,7 +4,7 @@
  * at three speeds: one after the other, or with one or two of the session's own looks in between.
  */
 
-import type { Run, RunStep } from "./runs.ts";
+import type { RunStep } from "./runs.ts";
 import { generator } from "./score.ts";
 import type { Task } from "./sessions.ts";
 
@@ -81,10 +81,12 @@ function inject(of: {
   const trouble: RunStep[] = [];
   let t = task.steps[at - 1]?.t ?? 0;
   for (let n = 0; n < LOOP; n++) {
-    trouble.push({ i: -1, t: (t += SECONDS[speed]), thought: null, ...make(n, random) });
+    t += SECONDS[speed];
+    trouble.push({ i: -1, t, thought: null, ...make(n, random) });
     for (let other = 1; other < speed && n < LOOP - 1; other++) {
       const look = looks[n * (speed - 1) + other - 1];
-      if (look !== undefined) trouble.push({ ...look, t: (t += SECONDS[speed]) });
+      t += SECONDS[speed];
+      if (look !== undefined) trouble.push({ ...look, t });
     }
   }
   const steps = [...task.steps.slice(0, at), ...trouble, ...task.steps.slice(at, at + AFTER)];
@@ -246,9 +248,4 @@ function fields(args: string): Record<string, unknown> {
 
 function json(value: unknown): string {
   return JSON.stringify(value);
-}
-
-/** A part of the data that thresholds are chosen without. */
-export function sourceOf({ ds, model }: Run): string {
-  return model === "" ? ds : `${ds}/${model}`;
 }

@@ -41,7 +41,7 @@ export function openHands(run: Run): number {
   const both = (a: Event, b: Event): boolean => action(a, b) && a.observation === b.observation;
   return events.findIndex((_, at) => {
     if (row(at, 4, both)) return true;
-    if (row(at, 3, (a, b) => action(a, b) && a.step?.failed === true)) return true;
+    if (row(at, 3, (a, b) => action(a, b) && b.step?.error != null)) return true;
     if (row(at, 3, (a, b) => action(a, b) && a.message)) return true;
     const six = events.slice(Math.max(0, at - 5), at + 1);
     return six.length === 6 && six.every((event, index) => index < 2 || both(event, six[index - 2] ?? event));
@@ -105,7 +105,7 @@ export function familySteps(run: Run): Record<string, number>[] {
     };
     const count = (seen.get(event.call) ?? 0) + 1;
     seen.set(event.call, count);
-    failed = event.step?.failed === true ? failed + 1 : 0;
+    failed = event.step?.error != null ? failed + 1 : 0;
     most = {
       consecutive: Math.max(most.consecutive, rounds(1)),
       cycle: Math.max(most.cycle, ...[2, 3, 4, 5].map(rounds)),

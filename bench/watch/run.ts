@@ -13,6 +13,7 @@ import { leaveOut } from "./leave-out.ts";
 import { offTaskTable } from "./off-task.ts";
 import { type Judged, ours } from "./ours.ts";
 import { familyValues, geminiCli, openHands, stepCount } from "./peers.ts";
+import { ringTable, sourceOf } from "./ring.ts";
 import { loadRuns, momentsOf, type Run } from "./runs.ts";
 import { interval, type Scored, scoreOf } from "./score.ts";
 import { stuckValues } from "./steps-of.ts";
@@ -45,18 +46,15 @@ console.log(
 
 function valued(from: Groups, valuesOf: (run: Run) => Record<string, number>): Valued[] {
   const of = (list: readonly Run[], kind: Valued["kind"]): Valued[] =>
-    list.map((run) => ({ task: run.task_id, group: groupOf(run), kind, values: valuesOf(run) }));
+    list.map((run) => ({ task: run.task_id, group: sourceOf(run), kind, values: valuesOf(run) }));
   return [...of(from.stuck, "positive"), ...of(from.submitted, "negative"), ...of(from.healthy, "healthy")];
-}
-
-function groupOf({ ds, model }: Run): string {
-  return model === "" ? ds : `${ds}/${model}`;
 }
 
 const union = tune(valued(tuning, familyValues), PEER_CHOICES, MOST_FALSE);
 const steps = tune(valued(tuning, stepCount), STEP_CHOICES, MOST_FALSE);
 
 alarmTables(runs, data, union);
+ringTable(runs, groups.healthy);
 
 type Flags = (run: Run) => boolean;
 const detectors: [string, Flags][] = [

@@ -3,6 +3,7 @@ import { Judge } from "../../src/judge/judge.ts";
 import type { RuleName, Thresholds } from "../../src/judge/rules.ts";
 import { FACTS } from "./ours.ts";
 import { momentsOf, type RunStep } from "./runs.ts";
+import type { Task } from "./sessions.ts";
 
 export type Told = "watch" | "alert";
 
@@ -13,9 +14,23 @@ export interface Onset {
   rules: RuleName[];
 }
 
-/** Every rise of the level, step by step. */
+/** Every rise of the level in a task on its own, step by step. */
 export function onsetsOf(steps: readonly RunStep[], prompt: string, thresholds: Thresholds = {}): Onset[] {
-  const judge = new Judge(prompt, thresholds);
+  return follow(new Judge(prompt, thresholds), steps);
+}
+
+/** The same for each task of a session, by one judge that hears what the person asks next, as the watch does. */
+export function onsetsIn(tasks: readonly Task[]): Map<Task, Onset[]> {
+  const judge = new Judge(tasks[0]?.run.task ?? "");
+  return new Map(
+    tasks.map((task) => {
+      judge.add({ kind: "note", name: "message_received", text: task.prompt }, null, 0);
+      return [task, follow(judge, task.steps)];
+    }),
+  );
+}
+
+function follow(judge: Judge, steps: readonly RunStep[]): Onset[] {
   const onsets: Onset[] = [];
   let before = 0;
   momentsOf(steps).forEach((moments, at) => {
