@@ -74,6 +74,8 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     current_activity: activityOf(facts, recent.activity),
     on_track_status: verdict,
     confidence_score: judgement.confidence,
+    confidence_cases: judgement.cases,
+    finding: findingOf(of),
     assigned_task: line(subject.assigned, TASK_CHARS),
     parent_instance_id: subject.parent,
     role: subject.role,
@@ -95,7 +97,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     cause,
     resets_at: judgement.resets_at,
     since: same ? previous.since : iso(facts.nowMs),
-    verdict_source: "rules",
+    verdict_source: judgement.source,
     position: {
       offset: place.offset,
       line: place.line,
@@ -120,6 +122,22 @@ export function isNews(summary: AgentSummary, before: AgentSummary | null): bool
   return Object.entries(rest).some(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof AgentSummary]),
   );
+}
+
+/** Since when, and what the agent has cost since. */
+function findingOf({
+  judgement: { finding },
+  facts,
+  cost,
+  previous,
+}: SummaryOf): NonNullable<AgentSummary["finding"]> | null {
+  if (finding === null) return null;
+  const before = previous?.finding?.line === finding.line ? previous.finding : null;
+  return {
+    ...finding,
+    since: before?.since ?? iso(facts.nowMs),
+    cost_usd: before === null ? cost.usd : before.cost_usd,
+  };
 }
 
 function evidenceOf({ rule, level, value, threshold, evidence }: Reason, { subject, bytes }: SummaryOf): Evidence {

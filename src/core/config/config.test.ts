@@ -45,6 +45,8 @@ describe("config", () => {
       leader_ttl: 10_000,
       pause: "auto",
       watch_poll: 12_000,
+      opinion: "off",
+      opinion_per_day: 24,
       llm_provider: "off",
       llm_base_url: "",
       llm_model: "claude-haiku-4-5",

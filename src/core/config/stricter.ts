@@ -46,6 +46,8 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   leader_ttl: "its own",
   pause: "a person's",
   watch_poll: "its own",
+  opinion: "a person's",
+  opinion_per_day: "a person's",
   llm_provider: "a person's",
   llm_base_url: "a person's",
   llm_model: "a person's",
