@@ -33,6 +33,7 @@ export function alarmTables(runs: readonly Run[], folder: string, union: Union):
     ["peers' union, tuned", first((run) => familySteps(run).findIndex((values) => fires(union, values)))],
     ["midwatch watch", (task) => risesTo(ours(task), "watch")],
     ["midwatch alert", (task) => risesTo(ours(task), "alert")],
+    ["midwatch, facts of the run", (task) => ours(task).filter(({ fact, level }) => fact && level === "alert")],
   ];
   falseAlarms(sessions, tasks, tellers);
   whichRules(tasks, ours);
@@ -93,7 +94,9 @@ function caught(one: Injected, peers: readonly [string, Tell][]): Caught {
   const onsets = onsetsOf(one.task.steps, one.task.prompt);
   const inside = ({ at }: Pick<Onset, "at">): boolean => at >= one.from && at <= one.to;
   const delay = (level: Told): number | null => {
-    const found = onsets.find((onset) => inside(onset) && (level === "watch" || onset.level === "alert"));
+    const found = onsets.find(
+      (onset) => !onset.fact && inside(onset) && (level === "watch" || onset.level === "alert"),
+    );
     return found === undefined ? null : found.at - one.from + 1;
   };
   const outside = risesTo(onsets, "watch").filter((onset) => !inside(onset)).length;
@@ -148,7 +151,7 @@ function median(list: readonly number[]): string {
   return String(sorted[sorted.length >> 1] ?? "-");
 }
 
-interface Window {
+export interface Window {
   id: string;
   from: number;
   to: number;
@@ -163,12 +166,7 @@ function windows(
   folder: string,
 ): void {
   const known = new Set(sessions.map(({ id }) => id));
-  const labels = readdirSync(folder)
-    .filter((name) => name.endsWith(".labels.jsonl"))
-    .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n"))
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Window)
-    .filter(({ id }) => known.has(id));
+  const labels = labelsIn(folder).filter(({ id }) => known.has(id));
   const wanted = labels.filter(({ alert }) => alert.every(Boolean)).length;
   print(
     ["labelled windows", "told", "right", "wrong", `missed of ${wanted}`],
@@ -183,6 +181,14 @@ function windows(
       return [name, told.length, right, told.length - right, wanted - right].map(String);
     }),
   );
+}
+
+export function labelsIn(folder: string): Window[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".labels.jsonl"))
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").split("\n"))
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Window);
 }
 
 function within(step: number, from: number, to: number): boolean {

@@ -30,14 +30,17 @@ interface Case {
   values: Values;
 }
 
-export function ringTable(runs: readonly Run[], healthy: readonly Run[]): void {
+/** `called`: sessions of which people say that somebody should have been called; they are in no way healthy. */
+export function ringTable(runs: readonly Run[], healthy: readonly Run[], called: ReadonlySet<string>): void {
   const sessions = sessionsOf(runs);
   if (sessions.length === 0) return;
   const quiet: Case[] = [
-    ...sessions.map((run) => ({
-      source: sourceOf(run),
-      values: most(tasksOf(run).map(({ steps }) => valuesOf(steps))),
-    })),
+    ...sessions
+      .filter(({ id }) => !called.has(id))
+      .map((run) => ({
+        source: sourceOf(run),
+        values: most(tasksOf(run).map(({ steps }) => valuesOf(steps))),
+      })),
     ...healthy.map((run) => ({ source: sourceOf(run), values: valuesOf(run.steps) })),
   ];
   const trouble = sessions
@@ -66,7 +69,7 @@ export function ringTable(runs: readonly Run[], healthy: readonly Run[]): void {
         rule,
         from.join(", "),
         `${watch} / ${Number.isFinite(alert) ? alert : "never"}`,
-        `${wrongly} of ${sessions.length}`,
+        `${wrongly} of ${quiet.length - healthy.length}`,
         `${wrong.length - wrongly} of ${healthy.length}`,
         String(quiet.filter(({ values }) => (values[rule] ?? 0) >= alert).length),
         `${(right / own.length).toFixed(2)} of ${own.length} (${kind}${row === undefined ? "" : ", in a row"})`,

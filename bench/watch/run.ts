@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { RULES } from "../../src/judge/rules.ts";
-import { alarmTables } from "./alarms.ts";
+import { alarmTables, labelsIn } from "./alarms.ts";
 import { type Groups, groupsOf } from "./groups.ts";
 import { leaveOut } from "./leave-out.ts";
 import { offTaskTable } from "./off-task.ts";
@@ -54,7 +54,8 @@ const union = tune(valued(tuning, familyValues), PEER_CHOICES, MOST_FALSE);
 const steps = tune(valued(tuning, stepCount), STEP_CHOICES, MOST_FALSE);
 
 alarmTables(runs, data, union);
-ringTable(runs, groups.healthy);
+const called = labelsIn(data).filter(({ alert }) => alert.every(Boolean));
+ringTable(runs, groups.healthy, new Set(called.map(({ id }) => id)));
 
 type Flags = (run: Run) => boolean;
 const detectors: [string, Flags][] = [

@@ -1,6 +1,6 @@
 /** When our judge begins to say something of a task's steps, and what. */
 import { Judge } from "../../src/judge/judge.ts";
-import type { RuleName, Thresholds } from "../../src/judge/rules.ts";
+import { RULES, type RuleName, type Thresholds } from "../../src/judge/rules.ts";
 import { FACTS } from "./ours.ts";
 import { momentsOf, type RunStep } from "./runs.ts";
 import type { Task } from "./sessions.ts";
@@ -12,6 +12,8 @@ export interface Onset {
   at: number;
   level: Told;
   rules: RuleName[];
+  /** Told by the run itself, and not by behaviour. */
+  fact: boolean;
 }
 
 /** Every rise of the level in a task on its own, step by step. */
@@ -32,22 +34,25 @@ export function onsetsIn(tasks: readonly Task[]): Map<Task, Onset[]> {
 
 function follow(judge: Judge, steps: readonly RunStep[]): Onset[] {
   const onsets: Onset[] = [];
-  let before = 0;
+  const before = { fact: 0, behaviour: 0 };
   momentsOf(steps).forEach((moments, at) => {
     for (const { activity, atMs, seq } of moments) judge.add(activity, atMs, seq);
-    const { level, reasons } = judge.verdict(FACTS);
-    const now = level === "none" ? 0 : level === "watch" ? 1 : 2;
-    if (now > before) {
-      const rules = reasons.filter((reason) => reason.level === level).map(({ rule }) => rule);
-      onsets.push({ at, level: level as Told, rules });
+    const { reasons } = judge.verdict(FACTS);
+    for (const whose of ["fact", "behaviour"] as const) {
+      const told = reasons.filter(({ rule }) => RULES[rule].fact === (whose === "fact"));
+      const level = told.some((reason) => reason.level === "alert") ? "alert" : "watch";
+      const now = told.length === 0 ? 0 : level === "watch" ? 1 : 2;
+      const rules = told.filter((reason) => reason.level === level).map(({ rule }) => rule);
+      if (now > before[whose]) onsets.push({ at, level, rules, fact: whose === "fact" });
+      before[whose] = now;
     }
-    before = now;
   });
   return onsets;
 }
 
 /** Rises to this level or above it: what goes from watch to alert is one trouble, and not two. */
-export function risesTo(onsets: readonly Onset[], level: Told): Onset[] {
+export function risesTo(all: readonly Onset[], level: Told): Onset[] {
+  const onsets = all.filter(({ fact }) => !fact);
   return onsets.filter((onset, index) => {
     if (level === "alert") return onset.level === "alert";
     const before = onsets[index - 1];

@@ -74,8 +74,6 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     current_activity: activityOf(facts, recent.activity),
     on_track_status: verdict,
     confidence_score: judgement.confidence,
-    confidence_cases: judgement.cases,
-    finding: findingOf(of),
     assigned_task: line(subject.assigned, TASK_CHARS),
     parent_instance_id: subject.parent,
     role: subject.role,
@@ -88,6 +86,8 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     recommended_action: actionOf(judgement, facts),
     evidence: judgement.reasons.slice(0, EVIDENCE_MOST).map((reason) => evidenceOf(reason, of)),
     schema_version: SUMMARY_VERSION,
+    confidence_cases: judgement.cases,
+    finding: findingOf(of),
     id: same
       ? previous.id
       : placeId("verdict", `${subject.agent}.${subject.run}`, `${place.line} ${verdict} ${cause ?? ""}`),

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { AgentSummary, RunRecord } from "../../src/fleet/workspace.ts";
 import { cliCommand, isInstalled } from "../support/cli/real-clis.ts";
 import { lab } from "../support/lab.ts";
@@ -19,6 +19,12 @@ const looks = (count: number, from = 0): object[] =>
   Array.from({ length: count }, (_, n) => step(from + n, "the parser is as it was", true, "cat parser.txt")).flat();
 const said = (finding: string, quote = "the parser is as it was"): string =>
   JSON.stringify({ ...GOOD, finding, reasons: [{ text: "It looks at the same thing.", quote }] });
+
+async function rounds(watch: Asking, count: number): Promise<AgentSummary[]> {
+  let last: AgentSummary[] = [];
+  for (let n = 0; n < count; n++) last = await watch.round();
+  return last;
+}
 
 describe.skipIf(!isInstalled("claude"))("Claude Code as a second voice", () => {
   let api: ModelApi;
@@ -54,12 +60,6 @@ describe.skipIf(!isInstalled("claude"))("Claude Code as a second voice", () => {
       home,
     };
   }
-
-  const rounds = async (watch: Asking, count: number): Promise<AgentSummary[]> => {
-    let last: AgentSummary[] = [];
-    for (let n = 0; n < count; n++) last = await watch.round();
-    return last;
-  };
 
   it(
     "moves what is worth a look to an alert, and is asked once, in an empty folder, without tools",
@@ -166,6 +166,39 @@ describe.skipIf(!isInstalled("claude"))("Claude Code as a second voice", () => {
       expect(watch.told[0]).toContain("SIGKILL");
       const [after] = await rounds(watch, 3);
       expect(after).toMatchObject({ on_track_status: "on_track", level: "watch", verdict_source: "rule" });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(!isInstalled("codex"))("Codex as a second voice", () => {
+  it(
+    "is asked once too, and cannot reach a shell",
+    async () => {
+      const api = await ModelApi.start();
+      onTestFinished(() => api.close());
+      const made = lab();
+      const home = join(made.folder, "home");
+      mkdirSync(home);
+      const url = api.play("codex", { steps: [{ say: said("trouble") }] });
+      const placed = placeSpeaker(made, [init, ...looks(3)]);
+      const run = await made.open({ env: placed.env }).runs.start({ driver: "claude", prompt: "Fix the parser" });
+      await until(() => readFileSync(run.log, "utf8").split("\n").length > 7);
+      using watch = askingBy(
+        made,
+        { opinion: "codex", llm: { timeout: `${patient(30_000)}ms` } },
+        cliCommand("codex", { home, url }).env,
+      );
+      const after = await watch.until(({ verdict_source }) => verdict_source === "rule+model");
+      expect(after).toMatchObject({ on_track_status: "blocked", level: "alert", cause: "repeat" });
+      await rounds(watch, 3);
+      const asked = api.requests.filter(({ step: of }) => of !== null);
+      expect(asked).toHaveLength(1);
+      const tools = JSON.parse(asked[0]?.body ?? "{}").tools as { name?: string }[];
+      expect(tools.map(({ name }) => name)).not.toEqual(
+        expect.arrayContaining([expect.stringMatching(/shell|exec|patch/)]),
+      );
+      expect(readdirSync(home, { recursive: true }).filter((path) => /rollout/.test(String(path)))).toEqual([]);
     },
     TIMEOUT_MS,
   );
