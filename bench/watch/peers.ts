@@ -26,8 +26,11 @@ function eventsOf(run: Run): Event[] {
   }));
 }
 
+/** The step at which a detector first fires; -1 for never. */
+export type Detector = (run: Run) => number;
+
 /** OpenHands: 4 equal actions with equal observations, 3 with errors, 3 equal messages, 6 that alternate. */
-export function openHands(run: Run): boolean {
+export function openHands(run: Run): number {
   const events = eventsOf(run);
   const row = (at: number, count: number, equal: (a: Event, b: Event) => boolean): boolean => {
     const last = events[at];
@@ -36,9 +39,9 @@ export function openHands(run: Run): boolean {
   };
   const action = (a: Event, b: Event): boolean => a.action === b.action;
   const both = (a: Event, b: Event): boolean => action(a, b) && a.observation === b.observation;
-  return events.some((_, at) => {
+  return events.findIndex((_, at) => {
     if (row(at, 4, both)) return true;
-    if (row(at, 3, (a, b) => action(a, b) && a.step?.failed === true)) return true;
+    if (row(at, 3, (a, b) => action(a, b) && b.step?.error != null)) return true;
     if (row(at, 3, (a, b) => action(a, b) && a.message)) return true;
     const six = events.slice(Math.max(0, at - 5), at + 1);
     return six.length === 6 && six.every((event, index) => index < 2 || both(event, six[index - 2] ?? event));
@@ -46,17 +49,17 @@ export function openHands(run: Run): boolean {
 }
 
 /** gemini-cli: a cycle of 1 to 5 calls 5 times; a chunk of 50 characters 10 times within 250 characters each. */
-export function geminiCli(run: Run): boolean {
-  const calls = run.steps.filter(({ tool }) => tool !== "message").map(({ tool, args }) => `${tool}:${args}`);
-  const cycles = calls.some((_, at) =>
-    [1, 2, 3, 4, 5].some((length) => {
-      if (at + 1 < length * 5) return false;
-      const tail = calls.slice(at + 1 - length * 5, at + 1);
+export function geminiCli(run: Run): number {
+  const calls: string[] = [];
+  return run.steps.findIndex(({ tool, args, thought }) => {
+    if (tool !== "message") calls.push(`${tool}:${args}`);
+    const cycles = [1, 2, 3, 4, 5].some((length) => {
+      if (calls.length < length * 5) return false;
+      const tail = calls.slice(-length * 5);
       return tail.every((call, index) => index < length || call === tail[index - length]);
-    }),
-  );
-  const said = run.steps.flatMap(({ tool, args, thought }) => prose(tool === "message" ? args : (thought ?? "")));
-  return cycles || said.some(chants);
+    });
+    return cycles || prose(tool === "message" ? args : (thought ?? "")).some(chants);
+  });
 }
 
 /** Code is not searched, and a list, a table or a heading begins anew. */
@@ -83,11 +86,18 @@ function chants(text: string): boolean {
 
 /** The values of the families that peers share, for a union that is tuned: identical calls, cycles, failures, duplicates. */
 export function familyValues(run: Run): Record<string, number> {
-  const events = eventsOf(run).filter(({ message }) => !message);
+  return familySteps(run).at(-1) ?? { consecutive: 0, cycle: 0, mistakes: 0, duplicates: 0 };
+}
+
+/** What they have come to at each step. */
+export function familySteps(run: Run): Record<string, number>[] {
+  const events: Event[] = [];
   const seen = new Map<string, number>();
-  const most = { consecutive: 0, cycle: 0, mistakes: 0, duplicates: 0 };
+  let most = { consecutive: 0, cycle: 0, mistakes: 0, duplicates: 0 };
   let failed = 0;
-  events.forEach((event, at) => {
+  return eventsOf(run).map((event) => {
+    if (event.message) return most;
+    const at = events.push(event) - 1;
     const rounds = (length: number): number => {
       let covered = Math.min(length, at + 1);
       while (covered <= at && events[at - covered]?.call === events[at - covered + length]?.call) covered++;
@@ -95,13 +105,15 @@ export function familyValues(run: Run): Record<string, number> {
     };
     const count = (seen.get(event.call) ?? 0) + 1;
     seen.set(event.call, count);
-    failed = event.step?.failed === true ? failed + 1 : 0;
-    most.consecutive = Math.max(most.consecutive, rounds(1));
-    most.cycle = Math.max(most.cycle, ...[2, 3, 4, 5].map(rounds));
-    most.mistakes = Math.max(most.mistakes, failed);
-    most.duplicates = Math.max(most.duplicates, count);
+    failed = event.step?.error != null ? failed + 1 : 0;
+    most = {
+      consecutive: Math.max(most.consecutive, rounds(1)),
+      cycle: Math.max(most.cycle, ...[2, 3, 4, 5].map(rounds)),
+      mistakes: Math.max(most.mistakes, failed),
+      duplicates: Math.max(most.duplicates, count),
+    };
+    return most;
   });
-  return most;
 }
 
 /** For the step-count baseline. */

@@ -7,11 +7,13 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { RULES } from "../../src/judge/rules.ts";
+import { alarmTables, labelsIn } from "./alarms.ts";
 import { type Groups, groupsOf } from "./groups.ts";
 import { leaveOut } from "./leave-out.ts";
 import { offTaskTable } from "./off-task.ts";
 import { type Judged, ours } from "./ours.ts";
 import { familyValues, geminiCli, openHands, stepCount } from "./peers.ts";
+import { ringTable, sourceOf } from "./ring.ts";
 import { loadRuns, momentsOf, type Run } from "./runs.ts";
 import { interval, type Scored, scoreOf } from "./score.ts";
 import { stuckValues } from "./steps-of.ts";
@@ -34,7 +36,7 @@ const started = performance.now();
 const runs = loadRuns(data);
 const groups = groupsOf(runs);
 const tuning = values.tune === undefined ? groups : groupsOf(loadRuns(values.tune));
-const judged = new Map(runs.map((run) => [run, ours(run)]));
+const judged = new Map(runs.filter(({ ds }) => ds !== "cc_entire").map((run) => [run, ours(run)]));
 const judgedOf = (run: Run): Judged => judged.get(run) ?? ours(run);
 
 console.log(`watchbench ${data}${values.tune === undefined ? "" : `, tuned on ${values.tune}`}`);
@@ -44,21 +46,21 @@ console.log(
 
 function valued(from: Groups, valuesOf: (run: Run) => Record<string, number>): Valued[] {
   const of = (list: readonly Run[], kind: Valued["kind"]): Valued[] =>
-    list.map((run) => ({ task: run.task_id, group: groupOf(run), kind, values: valuesOf(run) }));
+    list.map((run) => ({ task: run.task_id, group: sourceOf(run), kind, values: valuesOf(run) }));
   return [...of(from.stuck, "positive"), ...of(from.submitted, "negative"), ...of(from.healthy, "healthy")];
-}
-
-function groupOf({ ds, model }: Run): string {
-  return model === "" ? ds : `${ds}/${model}`;
 }
 
 const union = tune(valued(tuning, familyValues), PEER_CHOICES, MOST_FALSE);
 const steps = tune(valued(tuning, stepCount), STEP_CHOICES, MOST_FALSE);
 
-type Detector = (run: Run) => boolean;
-const detectors: [string, Detector][] = [
-  ["OpenHands as shipped", openHands],
-  ["gemini-cli as shipped", geminiCli],
+alarmTables(runs, data, union);
+const called = labelsIn(data).filter(({ alert }) => alert.every(Boolean));
+ringTable(runs, groups.healthy, new Set(called.map(({ id }) => id)));
+
+type Flags = (run: Run) => boolean;
+const detectors: [string, Flags][] = [
+  ["OpenHands as shipped", (run) => openHands(run) >= 0],
+  ["gemini-cli as shipped", (run) => geminiCli(run) >= 0],
   [`peers' union, tuned: ${words(union)}`, (run) => fires(union, familyValues(run))],
   [`step count, tuned: ${words(steps)}`, (run) => fires(steps, stepCount(run))],
   ["20 steps or more", (run) => run.steps.length >= 20],
@@ -73,7 +75,7 @@ function words(tuned: Readonly<Record<string, number>>): string {
     .join(", ");
 }
 
-function stuckRuns(detector: Detector): Scored[] {
+function stuckRuns(detector: Flags): Scored[] {
   const of = (list: readonly Run[], positive: boolean): Scored[] =>
     list.map((run) => ({ task: run.task_id, positive, flagged: detector(run) }));
   return [...of(groups.stuck, true), ...of(groups.submitted, false)];

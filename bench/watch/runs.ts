@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Moment } from "../../src/judge/judge.ts";
 
-interface RunStep {
+export interface RunStep {
   i: number;
   t: number | null;
   tool: string;
@@ -36,7 +36,11 @@ export function loadRuns(folder: string): Run[] {
     const bytes = readFileSync(join(folder, name));
     const text = (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
     const lines = text.split("\n").filter((line) => line !== "");
-    return lines.map((line) => readRun(JSON.parse(line) as Run));
+    // Labels of windows lie beside their runs.
+    return lines.flatMap((line) => {
+      const run = JSON.parse(line) as Run;
+      return Array.isArray(run.steps) ? [readRun(run)] : [];
+    });
   });
 }
 
@@ -60,6 +64,18 @@ export function momentsOf(steps: readonly RunStep[]): Moment[][] {
     const seq = index * 2 + 1;
     const moments: Moment[] = [];
     if (step.thought) moments.push({ activity: { kind: "thought", text: step.thought }, atMs: null, seq });
+    const refused = step.tool === "message" ? /^API Error: (\d{3})?/.exec(step.args) : null;
+    if (refused !== null) {
+      // The CLI marks such a message as an error of the API; the sets keep its text alone.
+      const [text, status] = [step.args, refused[1] === undefined ? null : Number(refused[1])];
+      const trouble = status === 529 ? "overloaded" : "api_error";
+      moments.push({
+        activity: { kind: "trouble", trouble, text, status, resets_at: null, fatal: true },
+        atMs: null,
+        seq,
+      });
+      return moments;
+    }
     if (step.tool === "message") {
       moments.push({ activity: { kind: "said", text: step.args }, atMs: null, seq });
       return moments;

@@ -41,7 +41,7 @@ export function interval<T extends { task: string }>(
 }
 
 /** The same numbers in every run of the bench. */
-function generator(seed: number): () => number {
+export function generator(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -49,4 +49,28 @@ function generator(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
+}
+
+/** The exact 95 % interval of a count of rare events. */
+export function poisson(count: number): [number, number] {
+  const atMost = (most: number, mean: number): number => {
+    let term = Math.exp(-mean);
+    let sum = 0;
+    for (let n = 0; n <= most; n++) {
+      sum += term;
+      term *= mean / (n + 1);
+    }
+    return sum;
+  };
+  const solve = (above: (mean: number) => boolean): number => {
+    let [low, high] = [0, count * 3 + 10];
+    for (let round = 0; round < 60; round++) {
+      const middle = (low + high) / 2;
+      if (above(middle)) high = middle;
+      else low = middle;
+    }
+    return low;
+  };
+  const low = count === 0 ? 0 : solve((mean) => 1 - atMost(count - 1, mean) >= 0.025);
+  return [low, solve((mean) => atMost(count, mean) <= 0.025)];
 }

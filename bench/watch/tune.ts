@@ -23,13 +23,14 @@ export const STEP_CHOICES: Choices = { steps: [10, 15, 20, 25, 30, 40, 50, 60, 8
 /** Ours, around the table's: only to see what tuning without a set would have chosen. */
 export const OUR_CHOICES: Choices = {
   repeat: [3, 4],
-  cycle: [2, 3, 4],
-  again: [4, 5, 6],
+  cycle: [2, 3],
+  again: [3, 4, 5],
   retry: [3, 4],
+  same_edit: [3, 4],
+  same_answer: [5, 6, 8],
+  gone: [3, 4],
   same_error: [5, 6, 8],
-  error_streak: [5, 6, 8],
-  mistakes: [10, 11, 12],
-  no_news: [5, 6, 7, 9],
+  no_news: [5, 6, 8],
 };
 
 export function fires(union: Union, values: Readonly<Record<string, number>>): boolean {

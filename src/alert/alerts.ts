@@ -140,7 +140,12 @@ export class Alerts {
       state.after = item.next;
       const trouble = wanted ? troubleIn(item.event) : null;
       if (trouble?.state === null)
-        for (const route of Object.values(state.routes)) if (this.#queue(route).heal(trouble.agent)) news = true;
+        for (const [name, route] of Object.entries(state.routes)) {
+          const healed = this.#queue(route).heal(trouble.agent);
+          if (healed !== null) news = true;
+          // Who was told of a trouble is told that it is over.
+          if (healed === "told" && "event" in item && item.event.type === "verdict.changed") routes.add(name);
+        }
       if (!wanted || routes.size === 0) continue;
       const alert = make(item.event);
       for (const name of routes) this.#queue(state.routes[name] as RouteState).add({ ...alert }, now, trouble);

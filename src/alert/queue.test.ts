@@ -61,6 +61,16 @@ describe("the trouble of an agent", () => {
     expect(run(made, 41_000, 20 * MINUTE)).toEqual([]);
   });
 
+  it("that was told and is over says so once; one that nobody heard of says nothing", () => {
+    const made = queue();
+    hear(made, verdict("blocked", "again"), 0);
+    expect(run(made, 0, 10_000)).toHaveLength(1);
+    expect(made.heal(AGENT)).toBe("told");
+    expect(made.heal(AGENT)).toBeNull();
+    hear(made, verdict("blocked", "again"), 20_000);
+    expect(made.heal(AGENT)).toBe("dropped");
+  });
+
   it("that healed before it was told does not ring", () => {
     const made = queue();
     hear(made, verdict("blocked", "overloaded"), 0);

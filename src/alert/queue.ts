@@ -96,14 +96,13 @@ export class Queue {
     }
   }
 
-  /** The agent's trouble is over: what was not told of it is no news any more. True when there was anything. */
-  heal(agent: string): boolean {
+  /** The agent's trouble is over: what was not told of it is no news any more. Says whether it was told; null when there was none. */
+  heal(agent: string): "told" | "dropped" | null {
     const { troubles = {} } = this.state;
     const known = troubles[agent];
-    if (known === undefined || known.endsWith(ENDED_BADLY)) return false;
+    if (known === undefined || known.endsWith(ENDED_BADLY)) return null;
     delete troubles[agent];
-    this.#drop(agent);
-    return true;
+    return this.#drop(agent) ? "dropped" : "told";
   }
 
   /** False when this trouble was taken before. */
@@ -120,13 +119,19 @@ export class Queue {
     return true;
   }
 
-  /** Verdicts about an agent that nobody has heard of. */
-  #drop(agent: string): void {
+  /** Verdicts about an agent that nobody has heard of. True when there was one. */
+  #drop(agent: string): boolean {
     const { state } = this;
+    const waiting = state.waiting.length;
     const isVerdict = (alert: Alert): boolean => alert.type === "verdict.changed" && alert.agent === agent;
     state.waiting = state.waiting.filter(({ alert, sent }) => sent || !isVerdict(alert));
-    for (const window of Object.values(state.windows))
-      if (window.held !== null && isVerdict(window.held)) window.held = null;
+    let dropped = state.waiting.length < waiting;
+    for (const window of Object.values(state.windows)) {
+      if (window.held === null || !isVerdict(window.held)) continue;
+      window.held = null;
+      dropped = true;
+    }
+    return dropped;
   }
 
   /** What was held back goes out when its time is over. True when there was anything. */

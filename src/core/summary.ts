@@ -26,6 +26,10 @@ export interface AgentSummary {
   current_activity: string;
   on_track_status: Verdict;
   confidence_score: number;
+  /** On how many labelled runs that was measured; 0: it is assumed. Missing in summaries of 0.1. */
+  confidence_cases?: number;
+  /** What behaviour shows, and since when: one trouble, however its figures rise. Missing in summaries of 0.1. */
+  finding?: { rule: string; line: number; since: string; cost_usd: number | null } | null;
   assigned_task: string;
   parent_instance_id: AgentId | null;
   role: string | null;
@@ -48,8 +52,11 @@ export interface AgentSummary {
   resets_at: string | null;
   /** When the verdict became what it is. */
   since: string;
-  /** The verdict is the rules'; `rules+llm` when a model has added words and reasons. */
-  verdict_source: "rules" | "rules+llm";
+  /**
+   * Whose word the verdict is: the run's own (`fact`), a rule's that reads behaviour (`rule`), or such a rule's with a model that was asked
+   * about it (`rule+model`). Summaries of 0.1 have `rules` and `rules+llm`.
+   */
+  verdict_source: "fact" | "rule" | "rule+model" | "rules" | "rules+llm";
   /** How far the log was read. */
   position: { offset: number; line: number; checksum: number; missed_bytes: number };
   model: string | null;

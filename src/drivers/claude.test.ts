@@ -311,7 +311,7 @@ describe("claude reader", () => {
       },
     ];
     expect(readAll(claude, lines).activities).toEqual([
-      { kind: "note", name: "message_received" },
+      { kind: "note", name: "message_received", text: "more" },
       { kind: "permission", tool: "Bash", denied: false },
       { kind: "note", name: "brand_new/thing" },
       { kind: "started", session: SESSION, model: "claude-x" },

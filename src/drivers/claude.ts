@@ -224,8 +224,9 @@ function block(fields: Fields): Activity {
 
 function user(line: Fields): Activity[] {
   // With `--replay-user-messages` the CLI repeats a message of ours once it has taken it up.
-  if (line["isReplay"] === true) return [note("message_received")];
-  const results = listOf(fieldsOf(line["message"])["content"])
+  const content = fieldsOf(line["message"])["content"];
+  if (line["isReplay"] === true) return [{ kind: "note", name: "message_received", text: contentText(content) }];
+  const results = listOf(content)
     .map(fieldsOf)
     .filter(({ type }) => type === "tool_result");
   if (results.length === 0) return [note("user")];

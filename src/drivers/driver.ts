@@ -87,7 +87,8 @@ export type Activity =
     }
   /** `limit`: the CLI itself ended over it. */
   | { kind: "finished"; ok: boolean; why: string | null; text: string | null; limit?: LimitName }
-  | { kind: "note"; name: string }
+  /** `text`: of a message that it has taken up (`message_received`), what was asked. */
+  | { kind: "note"; name: string; text?: string }
   | { kind: "unparsed"; text: string };
 
 export type TroubleActivity = Extract<Activity, { kind: "trouble" }>;

@@ -19,8 +19,13 @@ const ALWAYS_CHANGES: readonly RegExp[] = [
   /\b(?:p?pid|process|thread|port|fd|line|seed|id|session|uptime|elapsed|took|time|duration|eta|age|latency|real|user|sys|load|cpu|rss|mem(?:ory)?)\b[^\d\n]{0,12}\d+(?:\.\d+)?/gi,
 ];
 
+/** A text without what always changes: two that are the same then say the same, numbers and all. */
+export function steady(text: string): string {
+  return ALWAYS_CHANGES.reduce((left, pattern) => left.replaceAll(pattern, " "), bounded(text)).trim();
+}
+
 function countersIn(text: string): number[] {
-  const plain = ALWAYS_CHANGES.reduce((left, pattern) => left.replaceAll(pattern, " "), bounded(text));
+  const plain = steady(text);
   return [...plain.matchAll(/\d+(?:\.\d+)?/g)].slice(-MOST_NUMBERS).map(([number]) => Number(number));
 }
 

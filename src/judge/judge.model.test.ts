@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Outcome, Phase } from "../core/types.ts";
 import type { Activity, Trouble } from "../drivers/index.ts";
 import { type Facts, Judge, type Judgement, judge, type Moment } from "./judge.ts";
-import { RULE_NAMES, RULES } from "./rules.ts";
+import { confidence, RULE_NAMES, RULES } from "./rules.ts";
 
 const text = fc.oneof(
   fc.string(),
@@ -124,7 +124,8 @@ it("every rule has a watch that is not above its alert, a source and a precision
     const { watch, alert, source, precision } = RULES[name];
     expect(watch).toBeLessThanOrEqual(alert);
     expect(source).not.toBe("");
-    for (const share of Object.values(precision)) expect(share > 0 && share < 1).toBe(true);
+    for (const share of Object.values(precision))
+      expect(confidence(share)).toSatisfy((one: number) => one > 0 && one < 1);
   }
 });
 

@@ -12,7 +12,7 @@ import type { Verdict } from "../core/types.ts";
 import type { Activity, Trouble, TroubleActivity } from "../drivers/index.ts";
 import { type Facts, fromOutside, fromSilence, type Waiting } from "./facts.ts";
 import { Flood } from "./flood.ts";
-import { RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
+import { confidence, RULE_NAMES, RULES, type Rule, type RuleName, type Thresholds } from "./rules.ts";
 import { Said } from "./said.ts";
 import { type LineRange, Steps } from "./steps.ts";
 import { isNews, type Measure, Stuck } from "./stuck.ts";
@@ -27,6 +27,14 @@ export interface Reason {
   threshold: number;
   /** `seq` is null for what no line tells. */
   evidence: { seq: LineRange | null; quote: string };
+  /** The rule's own level, where a model has moved it. */
+  own?: Exclude<Level, "none">;
+}
+
+/** What a model says of the finding since this line. It may move it between the levels; it can neither hide it nor touch a fact. */
+export interface Ruling {
+  line: number;
+  says: "trouble" | "no_trouble";
 }
 
 export interface Judgement {
@@ -34,6 +42,12 @@ export interface Judgement {
   level: Level;
   /** How often the deciding rule was right on labelled runs; 0 for `unknown`. */
   confidence: number;
+  /** How many runs that was measured on; 0: it is assumed. */
+  cases: number;
+  /** Whose word the verdict is: the run's own, a rule's that reads behaviour, or that of a model that was asked about the rule's finding. */
+  source: "fact" | "rule" | "rule+model";
+  /** What behaviour shows, and the line since which it does: one trouble, however its figures rise. */
+  finding: { rule: RuleName; line: number } | null;
   /** What stands in the way of a blocked agent: a trouble, or the rule that says so. */
   cause: Trouble | RuleName | null;
   resets_at: string | null;
@@ -54,9 +68,11 @@ const INTENT_CHARS = 3000;
 /** So few steps tell nothing yet. */
 const FEW_STEPS = 3;
 /** Good steps in a row that clear what an agent was stuck in. */
-const CLEARS = 2;
+const CLEARS = 6;
 /** The share of modern runs that no rule flags and that solved their task; assumed where a task is too short to compare with. */
 const ON_TRACK = { rich: 0.74, poor: 0.5 };
+/** A trouble with its model that is over within this time is told to nobody. */
+const HEALS_MS = 60_000;
 /** What floods a log and then is silent for so long does not flood it any more. */
 const FLOOD_OVER_MS = 10_000;
 /** What good steps say nothing about. */
@@ -69,13 +85,13 @@ const LASTING: readonly Trouble[] = ["quota", "auth"];
 export class Judge {
   readonly #thresholds: Thresholds;
   readonly #steps = new Steps();
-  readonly #stuck = new Stuck();
+  #stuck = new Stuck();
   readonly #said = new Said();
   readonly #flood = new Flood();
   readonly #words: Words;
   /** What stands until news clears it. */
   readonly #standing = new Map<RuleName, Measure>();
-  #trouble: { activity: TroubleActivity; count: number; seq: LineRange | null } | null = null;
+  #trouble: { activity: TroubleActivity; count: number; sinceMs: number | null; seq: LineRange | null } | null = null;
   #waiting: Waiting = "start";
   #lastMs: number | null = null;
   #lastSeq = 0;
@@ -87,6 +103,8 @@ export class Judge {
   #denied = 0;
   #succeeded = 0;
   #agent = false;
+  /** The line at which behaviour began to be worth a look, while it is. */
+  #since: number | null = null;
 
   constructor(task: string, thresholds: Thresholds = {}) {
     this.#words = new Words(task);
@@ -122,24 +140,42 @@ export class Judge {
       case "finished":
         this.#finish(activity, seq);
         break;
-      case "usage":
       case "note":
+        if (activity.name === "message_received") this.#asked(activity.text ?? "");
+        break;
+      case "usage":
       case "unparsed":
         break;
     }
+    this.#follow(seq);
+  }
+
+  #follow(seq: number): void {
+    const found = [...this.#standing.keys()].some((rule) => !RULES[rule].fact);
+    this.#since = found ? (this.#since ?? seq) : null;
+  }
+
+  /** A person wants something else, or more: what it tried before was for what was asked before. */
+  #asked(text: string): void {
+    this.#words.learn(text);
+    this.#stuck = new Stuck();
+    this.#steps.forget();
+    this.#standing.clear();
+    this.#good = 0;
   }
 
   /** Trouble that no line of the stream tells. */
   hear(trouble: TroubleActivity): void {
     const before = this.#trouble;
-    this.#trouble = { activity: trouble, count: (before?.count ?? 0) + 1, seq: before?.seq ?? null };
+    const sinceMs = before?.sinceMs ?? this.#lastMs;
+    this.#trouble = { activity: trouble, count: (before?.count ?? 0) + 1, sinceMs, seq: before?.seq ?? null };
   }
 
-  verdict(facts: Facts): Judgement {
+  verdict(facts: Facts, ruling: Ruling | null = null): Judgement {
     const live = isAtWork(facts);
-    const reasons = [
+    const told = [
       ...fromOutside(facts).flatMap((measure) => this.#reason({ ...measure, seq: null })),
-      ...this.#fromTrouble(),
+      ...this.#fromTrouble(facts),
       ...fromSilence(facts, this.#waiting, this.#lastMs).flatMap(({ certain, ...measure }) =>
         this.#reason({ ...measure, seq: place(this.#lastSeq) }, certain),
       ),
@@ -147,17 +183,26 @@ export class Judge {
         .filter(({ rule }) => (live ? rule !== "flood" || this.#prints(facts) : rule === "unproven"))
         .flatMap((measure) => this.#reason(measure)),
     ].sort((a, b) => rank(a) - rank(b));
-    return this.#judge(reasons, facts);
+    const finding = told.find(({ rule }) => !RULES[rule].fact);
+    const line = this.#since;
+    const reasons = ruling !== null && ruling.line === line ? moved(told, ruling) : told;
+    const judged = this.#judge(reasons, facts);
+    const asked = reasons !== told && judged.source === "rule";
+    return {
+      ...judged,
+      source: asked ? "rule+model" : judged.source,
+      finding: finding === undefined || line === null ? null : { rule: finding.rule, line },
+    };
   }
 
-  #judge(reasons: Reason[], facts: Facts): Judgement {
+  #judge(reasons: Reason[], facts: Facts): Omit<Judgement, "finding"> {
     const [first] = reasons;
     const trouble = this.#trouble?.activity ?? null;
     if (first === undefined) {
       const known = facts.outcome === "completed" || (isAtWork(facts) && this.#count >= FEW_STEPS);
-      const confidence = this.#words.rich ? ON_TRACK.rich : ON_TRACK.poor;
-      const verdict = known ? "on_track" : "unknown";
-      return { verdict, level: "none", confidence: known ? confidence : 0, cause: null, resets_at: null, reasons };
+      const share = known ? (this.#words.rich ? ON_TRACK.rich : ON_TRACK.poor) : 0;
+      const none = { level: "none", cases: 0, cause: null, resets_at: null, reasons } as const;
+      return { ...none, verdict: known ? "on_track" : "unknown", confidence: share, source: "rule", reasons };
     }
     const rule = RULES[first.rule];
     const told = first.level === "alert" ? rule.verdict : rule.watched;
@@ -167,6 +212,8 @@ export class Judge {
       verdict,
       level: first.level,
       confidence: confidenceOf(verdict, first),
+      cases: verdict === told ? rule.precision[first.own ?? first.level].of : 0,
+      source: rule.fact ? "fact" : "rule",
       cause: blocked ? (trouble !== null && CAUSED.includes(first.rule) ? trouble.trouble : first.rule) : null,
       resets_at: blocked ? (trouble?.resets_at ?? null) : null,
       reasons,
@@ -194,12 +241,14 @@ export class Judge {
     ];
   }
 
-  #fromTrouble(): Reason[] {
+  #fromTrouble({ nowMs }: Facts): Reason[] {
     if (this.#trouble === null) return [];
-    const { activity, count, seq } = this.#trouble;
+    const { activity, count, sinceMs, seq } = this.#trouble;
     const lasting = activity.fatal || LASTING.includes(activity.trouble);
     const value = lasting ? Math.max(count, this.#threshold("trouble").alert) : count;
-    return this.#reason({ rule: "trouble", value, seq, quote: activity.text });
+    // Most bursts are over before anybody could look.
+    const certain = lasting || sinceMs === null || nowMs - sinceMs >= HEALS_MS;
+    return this.#reason({ rule: "trouble", value, seq, quote: activity.text }, certain);
   }
 
   /** A measure that has come down again stands until good steps clear it. */
@@ -244,8 +293,10 @@ export class Judge {
     }
     if (step === null) return;
     this.#count++;
-    for (const measure of this.#stuck.add(step)) this.#stand(measure);
-    this.#good = isNews(step) && !step.failed ? this.#good + 1 : 0;
+    const measures = this.#stuck.add(step);
+    for (const measure of measures) this.#stand(measure);
+    const more = measures.some(({ rule, value }) => value >= this.#threshold(rule).watch);
+    this.#good = isNews(step) && !step.failed && !more ? this.#good + 1 : 0;
     if (this.#good < CLEARS) return;
     for (const rule of this.#standing.keys()) if (!LOOKS.includes(rule)) this.#standing.delete(rule);
   }
@@ -270,7 +321,9 @@ export class Judge {
 
   #meet(activity: TroubleActivity, seq: number): void {
     const before = this.#trouble;
-    this.#trouble = { activity, count: (before?.count ?? 0) + 1, seq: { from: before?.seq?.from ?? seq, to: seq } };
+    const sinceMs = before === null ? this.#lastMs : before.sinceMs;
+    const lines = { from: before?.seq?.from ?? seq, to: seq };
+    this.#trouble = { activity, count: (before?.count ?? 0) + 1, sinceMs, seq: lines };
   }
 
   #countLine(atMs: number | null, seq: number): void {
@@ -294,9 +347,22 @@ function rank({ level, rule }: Reason): number {
   return group * RULE_NAMES.length + RULE_NAMES.indexOf(rule);
 }
 
-function confidenceOf(verdict: Verdict, { rule, level }: Reason): number {
+/** As a model sees what behaviour shows. Nothing is moved while a fact stands in the way. */
+function moved(reasons: Reason[], { says }: Ruling): Reason[] {
+  if (reasons.some(({ rule, level }) => RULES[rule].fact && level === "alert")) return reasons;
+  const first = reasons.find(({ rule }) => !RULES[rule].fact);
+  const level = says === "trouble" ? "alert" : "watch";
+  return reasons
+    .map((reason) => {
+      if (RULES[reason.rule].fact || (says === "trouble" && reason !== first)) return reason;
+      return { ...reason, level, own: reason.level } as const;
+    })
+    .sort((a, b) => rank(a) - rank(b));
+}
+
+function confidenceOf(verdict: Verdict, { rule, level, own = level }: Reason): number {
   if (verdict === "unknown") return 0;
-  return verdict === "on_track" ? ON_TRACK.poor : RULES[rule].precision[level];
+  return verdict === "on_track" ? ON_TRACK.poor : confidence(RULES[rule].precision[own]);
 }
 
 function place(seq: number): LineRange {

@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { RULES } from "./rules.ts";
+import { RULES, type Share } from "./rules.ts";
 
 it("docs/watch.md lists every rule with its thresholds, and nothing else", () => {
   const text = readFileSync(new URL("../../docs/watch.md", import.meta.url), "utf8");
   const section = text.slice(text.indexOf("## Rules"), text.indexOf("## Measured"));
-  const rows = [...section.matchAll(/^\| (\w+) \| (.+?) \| ([\w.]+) \| ([\w.]+) \| (\w+) \| ([\d. /]+) \| (.+) \|$/gm)];
+  const rows = [
+    ...section.matchAll(/^\| (\w+) \| (.+?) \| ([\w.]+) \| ([\w.]+) \| (\w+) \| ([\d. /of]+) \| (.+) \|$/gm),
+  ];
+  const cases = ({ right, of }: Share): string => (of === 0 ? String(right) : `${right} of ${of}`);
   const shown = (value: number): string => (Number.isFinite(value) ? String(value) : "never");
   expect(rows.map(([, ...cells]) => cells)).toEqual(
     Object.entries(RULES).map(([name, { about, watch, alert, verdict, precision, source }]) => [
@@ -14,7 +17,7 @@ it("docs/watch.md lists every rule with its thresholds, and nothing else", () =>
       shown(watch),
       shown(alert),
       verdict,
-      `${precision.watch} / ${precision.alert}`,
+      `${cases(precision.watch)} / ${cases(precision.alert)}`,
       source,
     ]),
   );

@@ -19,9 +19,10 @@ export type RuleName =
   | "cycle"
   | "again"
   | "retry"
+  | "same_edit"
+  | "same_answer"
+  | "gone"
   | "same_error"
-  | "error_streak"
-  | "mistakes"
   | "no_news"
   | "same_words"
   | "off_task"
@@ -42,16 +43,29 @@ export interface Rule {
   /** What a person can do about it. */
   action: string;
   source: string;
-  precision: { watch: number; alert: number };
+  /** Told by the run itself, its CLI or its processes; the others read behaviour, and a model may have a say in them. */
+  fact: boolean;
+  precision: { watch: Share; alert: Share };
+}
+
+/** How often it was right, of so many labelled runs on which it fired; of none: assumed. */
+export interface Share {
+  right: number;
+  of: number;
+}
+
+/** Never certain, however few the cases: as if one more had been right and one more wrong. */
+export function confidence({ right, of }: Share): number {
+  return of === 0 ? right : Math.round(((right + 1) / (of + 2)) * 100) / 100;
 }
 
 /** No set of labelled runs shows these: assumed, and to be replaced by what the field tells. */
-const ASSUMED = { watch: 0.5, alert: 0.9 };
+const ASSUMED = { watch: { right: 0.5, of: 0 }, alert: { right: 0.9, of: 0 } };
 /** Not told from behaviour. */
-const KNOWN = { watch: 0.95, alert: 0.95 };
+const KNOWN = { watch: { right: 0.95, of: 0 }, alert: { right: 0.95, of: 0 } };
 /** A look closer does not yet say anything else of the agent. */
-const STUCK = { verdict: "blocked", watched: "on_track" } as const;
-const SILENT = { verdict: "blocked", watched: "unknown", precision: ASSUMED } as const;
+const STUCK = { verdict: "blocked", watched: "on_track", fact: false } as const;
+const SILENT = { verdict: "blocked", watched: "unknown", fact: true, precision: ASSUMED } as const;
 /** A fact of the run itself, which is so or is not. */
 const FACT = { ...SILENT, watch: 1, alert: 1, most: 1, precision: KNOWN };
 
@@ -120,6 +134,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   denied: {
     about: "tool uses denied in a row",
     ...STUCK,
+    fact: true,
     watch: 2,
     alert: 3,
     action: "Give it more permission, or another task.",
@@ -133,8 +148,8 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 4,
     most: 48,
     action: "Look at the repeated call; tell it what is wrong, or stop it.",
-    source: "OpenHands 4, opencode 3, cline 3 and 5",
-    precision: { watch: 0.9, alert: 0.96 },
+    source: "OpenHands 4, opencode 3, cline 3 and 5; injected repeats",
+    precision: { watch: { right: 27, of: 30 }, alert: { right: 26, of: 27 } },
   },
   cycle: {
     about: "rounds of the same 2 to 6 calls with the same results",
@@ -143,8 +158,8 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 3,
     most: 24,
     action: "Look at the calls that it goes round in; tell it what is wrong, or stop it.",
-    source: "OpenHands 3 rounds of 2, gemini-cli 5 rounds of up to 5; tuned",
-    precision: { watch: 0.92, alert: 0.98 },
+    source: "OpenHands 3 rounds of 2, gemini-cli 5 rounds of up to 5",
+    precision: { watch: { right: 33, of: 36 }, alert: { right: 26, of: 26 } },
   },
   again: {
     about: "the same call with the same result among the last 48 steps, since anything was changed",
@@ -153,62 +168,73 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 4,
     most: 48,
     action: "Look at the repeated call; tell it what is wrong, or stop it.",
-    source: "qwen-code 6 duplicates anywhere; tuned",
-    precision: { watch: 0.96, alert: 0.98 },
+    source: "qwen-code 6 duplicates anywhere; injected repeats",
+    precision: { watch: { right: 48, of: 53 }, alert: { right: 40, of: 43 } },
   },
   retry: {
-    about: "the same failing call with the same error among the last 48 steps",
+    about: "the same failing call with the same answer among the last 48 steps, whatever was changed in between",
     ...STUCK,
     watch: 3,
     alert: 4,
     most: 48,
     action: "Look at the failing call; tell it what is wrong, or stop it.",
-    source: "OpenHands 3; tuned",
-    precision: { watch: 0.91, alert: 0.97 },
+    source: "OpenHands 3; injected failing tests",
+    precision: { watch: { right: 30, of: 36 }, alert: { right: 22, of: 23 } },
+  },
+  same_edit: {
+    about: "the same edit of a file, made or taken back, among the last 48 steps",
+    ...STUCK,
+    watch: 3,
+    alert: 4,
+    most: 48,
+    action: "Look at the edit that comes and goes; tell it what is wrong, or stop it.",
+    source: "injected edits and reverts",
+    precision: ASSUMED,
+  },
+  same_answer: {
+    about: "steps with the same answer among the last 48, however they asked, since anything was changed",
+    ...STUCK,
+    watch: 5,
+    alert: 8,
+    most: 48,
+    action: "It asks the same in other ways: tell it what is wrong, or stop it.",
+    source: "injected variants",
+    precision: { watch: { right: 12, of: 14 }, alert: { right: 7, of: 8 } },
+  },
+  gone: {
+    about: "steps of the last 48 that failed because the same tool or program is not there",
+    ...STUCK,
+    watch: 3,
+    alert: 4,
+    most: 48,
+    action: "Bring the tool or program back, or tell it to do without.",
+    source: "injected tools that are gone; two real ones",
+    precision: { watch: { right: 18, of: 19 }, alert: { right: 15, of: 15 } },
   },
   same_error: {
-    about: "steps of the last 12 that failed with the same error",
+    about: "steps of the last 24 that failed with the same error and showed next to nothing new",
     ...STUCK,
     watch: 5,
-    alert: 6,
-    most: 12,
+    alert: 8,
+    most: 24,
     action: "Look at the error that comes again; tell it how to get past it.",
-    source: "tuned",
-    precision: { watch: 0.82, alert: 0.95 },
-  },
-  error_streak: {
-    about: "failed steps in a row",
-    ...STUCK,
-    watch: 5,
-    alert: 6,
-    action: "Look at the last errors; tell it how to get past them.",
-    source: "cline 6, Roo 3; tuned",
-    precision: { watch: 0.86, alert: 0.89 },
-  },
-  mistakes: {
-    about: "failed steps of the last 20",
-    ...STUCK,
-    watch: 10,
-    alert: 11,
-    most: 20,
-    action: "Look at the last errors; tell it how to get past them.",
-    source: "more than half; tuned",
-    precision: { watch: 0.88, alert: 0.94 },
+    source: "injected errors",
+    precision: { watch: { right: 31, of: 36 }, alert: { right: 25, of: 26 } },
   },
   no_news: {
     about: "steps in a row that showed nothing new and changed nothing",
     ...STUCK,
-    watch: 5,
-    alert: 7,
+    watch: 6,
+    alert: 8,
     action: "Nothing new comes out: ask it what it waits for, or stop it.",
-    source: "tuned",
-    precision: { watch: 0.94, alert: 0.98 },
+    source: "injected variants",
+    precision: { watch: { right: 48, of: 48 }, alert: { right: 39, of: 39 } },
   },
   same_words: {
     about: "times that it says the same sentence in one message",
     ...STUCK,
-    watch: 6,
-    alert: 10,
+    watch: 10,
+    alert: 15,
     action: "It repeats itself: stop it.",
     source: "gemini-cli: 10 chunks",
     precision: ASSUMED,
@@ -217,27 +243,30 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     about: "steps in a row that share next to no words with the task or with what it led to",
     verdict: "off_track",
     watched: "drifting",
+    fact: false,
     watch: 3,
-    alert: 6,
+    alert: Infinity,
     action: "Compare what it does with its task; remind it of the task.",
-    source: "spliced runs; tuned",
-    precision: { watch: 0.9, alert: 0.95 },
+    source: "spliced runs",
+    precision: { watch: { right: 5, of: 5 }, alert: { right: 0.9, of: 0 } },
   },
   unproven: {
     about: "it says that it is done, and no tool call of it succeeded",
     verdict: "unknown",
     watched: "unknown",
+    fact: true,
     watch: 1,
     alert: Infinity,
     most: 1,
     action: "Check its work: it says that it is done and used no tool with success.",
     source: "78 % of 980 Claude Code trials without a tool call failed",
-    precision: { watch: 0.78, alert: 0.78 },
+    precision: { watch: { right: 0.78, of: 0 }, alert: { right: 0.78, of: 0 } },
   },
   flood: {
     about: "lines a second",
     verdict: "unknown",
     watched: "on_track",
+    fact: true,
     watch: 2000,
     alert: Infinity,
     action: "Look at what it prints: it floods its log.",

@@ -3,8 +3,10 @@
  * a CLI gives none, and tells of each whether it failed and whether it brought anything that the run had not seen.
  */
 import type { Activity } from "../drivers/index.ts";
-import { Counters } from "./counters.ts";
+import { Counters, steady } from "./counters.ts";
+import { failureOf, isEmpty, wasTried } from "./failure.ts";
 import { inputText } from "./input-text.ts";
+import { commandIn, editOf, intentOf } from "./intent.ts";
 import { bounded, hashOf, Recent, shapedLines, shapeOf } from "./shape.ts";
 
 /** Lines of the log, both ends included. */
@@ -17,13 +19,24 @@ export interface Step {
   seq: LineRange;
   /** The call as text, cut. */
   text: string;
+  /** What it is meant to do. */
   call: number;
   result: number;
+  /** What it was answered, with its numbers; null when it says nothing or only that a change was made. */
+  answer: number | null;
+  /** The file and the two texts that an edit exchanges, either way. */
+  edit: number | null;
+  /**
+   * It failed at something that it wanted to do, and that showed next to nothing new. A look that finds nothing has not failed, nor
+   * has a test that failed so before anything was changed.
+   */
   failed: boolean;
-  /** The shape of its error, null when it did not fail. */
+  /** The shape of its error, null when there is none. */
   error: number | null;
   /** The line that names it, as it was printed. */
   errorText: string;
+  /** The tool or program that it wanted to use is not there. */
+  gone: boolean;
   /** Lines of its result that this run had not seen. */
   fresh: number;
   /** The call was made before and is answered otherwise now. */
@@ -32,6 +45,8 @@ export interface Step {
   again: number;
   /** It did something that it had not tried before: it writes, or says nothing, as commands do that only act. */
   wrote: boolean;
+  /** It looked for something and there is nothing. */
+  empty: boolean;
   /** It waits for something outside, so that the same answer is no wonder. */
   waits: boolean;
 }
@@ -41,18 +56,23 @@ interface Call {
   seq: number;
   name: string;
   text: string;
+  intent: number;
+  /** It is run by a shell. */
+  command: boolean;
+  edit: number | null;
 }
 
 const MOST_PENDING = 64;
 const MOST_LINES_KEPT = 4096;
+const MOST_LINES_READ = 400;
+const WORD = /[\p{L}\p{N}]/u;
 const MOST_CALLS_KEPT = 512;
 const CALL_CHARS = 4096;
-const ERROR_CHARS = 200;
-/** Where a CLI says ok, only a short answer or the head of a long one is searched: a file may well speak of errors. */
-const SHORT_ANSWER = 4;
-const HEAD = 2;
-
-const WRITING_TOOL = /edit|write|create|patch|replace|insert|append|save|fix/i;
+const MOST_FAILURES_KEPT = 64;
+const ERROR_CHARS = 400;
+/** An error that says no more than this tells little. */
+const FEW_LINES = 2;
+const WRITING_TOOL = /edit|write|create|update|patch|replace|insert|append|save|fix/i;
 const WRITING_COMMAND =
   /(?:^|[;&|(]\s*|\n\s*|: )(?:sed\s+-i|perl\s+-\w*i|tee|mv|cp|rm|mkdir|touch|ln|patch|chmod|git\s+(?:apply|commit|checkout|mv|rm|stash|reset|restore)|(?:pip3?|npm|pnpm|yarn|cargo|apt(?:-get)?|go)\s+(?:install|i|add|ci|get))\b|(?<![<>&\d=-])>{1,2}\s*(?!\/dev\/null)[\w"'$./~-]|\.write(?:_text|lines|_bytes)?\(|writeFile|fileinput/;
 /** What looks and prints nothing has found nothing. */
@@ -62,82 +82,106 @@ const LOOKING_COMMAND =
 const WAITING_TOOL = /output$|^wait|write_stdin/i;
 const WAITING_COMMAND = /\b(?:sleep|wait|watch|tail\s+-f)\b/;
 
-const ERROR_LINE =
-  /\berrors?\b|exception\b|traceback|\bfail(?:ed|ure|s)?\b|not found|no such|cannot|(?:could|did|does|was|were) ?n[o']t|unable to|\binvalid\b|denied|not permitted|not recognized|unknown (?:command|option|tool)|timed out|is required|already exists|no match|^usage:/i;
-const NO_ERROR = /\b(?:no|0|#|without|zero) (?:errors?|fail)|successful/i;
-
 export class Steps {
   readonly #pending: Call[] = [];
-  readonly #lines = new Recent(MOST_LINES_KEPT);
-  readonly #calls = new Recent(MOST_CALLS_KEPT);
-  readonly #answers = new Recent(MOST_CALLS_KEPT);
-  readonly #counters = new Counters();
+  #seen = new Seen();
 
   /** Tools that have not answered. */
   get pending(): number {
     return this.#pending.length;
   }
 
+  /** What comes now is another task: what was tried and seen before is none of it. */
+  forget(): void {
+    this.#seen = new Seen();
+  }
+
   /** The call as text. */
   use(activity: Extract<Activity, { kind: "tool" }>, seq: number): string {
-    const text = bounded(inputText(activity.input), CALL_CHARS);
-    this.#pending.push({ id: activity.id, seq, name: activity.name, text });
+    const { id, name, input } = activity;
+    const text = bounded(inputText(input), CALL_CHARS);
+    const command = commandIn(input);
+    const intent = hashOf(`${name}\n${command === undefined ? text : bounded(intentOf(command), CALL_CHARS)}`);
+    this.#pending.push({ id, seq, name, text, intent, command: command !== undefined, edit: editOf(input) });
     if (this.#pending.length > MOST_PENDING) this.#pending.shift();
     return text;
   }
 
-  /** Null when nobody asked for this result. */
+  /** Null when nobody asked for this result, or nothing was tried. */
   result(activity: Extract<Activity, { kind: "tool_result" }>, seq: number): Step | null {
     const at = activity.id === null ? 0 : this.#pending.findIndex(({ id }) => id === activity.id);
     const [used] = at < 0 ? [] : this.#pending.splice(at, 1);
-    return used === undefined ? null : this.#step(used, activity, seq);
+    return used === undefined || !wasTried(activity) ? null : this.#step(used, activity, seq);
   }
 
   #step(used: Call, { ok, text }: { ok: boolean; text: string }, seq: number): Step {
+    const seen = this.#seen;
     const lines = shapedLines(text);
-    const error = errorLine(lines, ok);
-    const call = hashOf(`${used.name}\n${used.text.replaceAll(/\s+/g, " ")}`);
-    const tried = this.#calls.add(call);
+    const [looking, writing] = [looks(used), writes(used)];
+    const asks = looking || used.command;
+    const failure = failureOf({ ok, text, lines, looks: looking, call: used.text });
+    const error = failure === null ? null : hashOf(failure.shape);
+    const known = failure !== null && seen.knows(failure.parts.map(hashOf));
+    const tried = seen.calls.add(used.intent);
     const shape = hashOf(lines.join("\n"));
     // Who fails, or writes the same once more, does not get on, whatever it counts.
-    const polls = tried > 0 && error === null && !writes(used);
-    const moved = polls && this.#counters.moved(hashOf(`${call} ${shape}`), text);
+    const polls = tried > 0 && failure === null && !writing;
+    const moved = polls && seen.counters.moved(hashOf(`${used.intent} ${shape}`), text);
     const result = moved ? hashOf(text) : shape;
-    const again = this.#answers.add(hashOf(`${call} ${result}`));
-    const acts = writes(used) || (lines.length === 0 && !looks(used));
+    const again = seen.answers.add(hashOf(`${used.intent} ${result}`));
+    const empty = looking && isEmpty(lines);
+    const content = steady(text);
+    const fresh = seen.fresh(content, used.text);
+    const wrote = failure === null && tried === 0 && (writing || (lines.length === 0 && !looking));
+    seen.changed ||= wrote;
     return {
       seq: { from: used.seq, to: seq },
       text: `${used.name} ${used.text}`,
-      call,
+      call: used.intent,
       result,
-      failed: error !== null,
-      error: error === null ? null : hashOf(error),
-      errorText: error === null ? "" : asPrinted(text, error),
-      fresh: this.#fresh(lines, used.text),
+      answer: (failure === null && (writing || !asks)) || isEmpty(lines) ? null : hashOf(content),
+      edit: used.edit,
+      failed: failure !== null && !known && (failure.gone || !looking) && fresh <= FEW_LINES,
+      error: known ? null : error,
+      errorText: failure?.line.slice(0, ERROR_CHARS) ?? "",
+      gone: failure?.gone ?? false,
+      fresh,
       changed: tried > 0 && again === 0,
       again,
-      wrote: error === null && tried === 0 && acts,
+      wrote,
+      empty,
       waits: WAITING_TOOL.test(used.name) || WAITING_COMMAND.test(used.text),
     };
   }
+}
 
-  /** What only repeats the call is nothing new. */
-  #fresh(lines: readonly string[], call: string): number {
+/** What a task has tried and seen, the newest of it. */
+class Seen {
+  readonly calls = new Recent(MOST_CALLS_KEPT);
+  readonly answers = new Recent(MOST_CALLS_KEPT);
+  readonly counters = new Counters();
+  readonly #lines = new Recent(MOST_LINES_KEPT);
+  readonly #failures = new Set<number>();
+  /** Something was changed. */
+  changed = false;
+
+  /** Whether all of it failed so before anything was changed: such a failure is nobody's mistake. */
+  knows(parts: readonly number[]): boolean {
+    if (this.changed) return parts.every((part) => this.#failures.has(part));
+    if (this.#failures.size < MOST_FAILURES_KEPT) for (const part of parts) this.#failures.add(part);
+    return false;
+  }
+
+  /** Lines that were not seen, with their numbers. What only repeats the call is nothing new. */
+  fresh(content: string, call: string): number {
     const echo = new Set(shapedLines(call));
     let fresh = 0;
-    for (const line of lines) {
-      if (this.#lines.add(hashOf(line)) === 0 && !echo.has(line)) fresh++;
+    for (const line of content.split("\n").slice(0, MOST_LINES_READ)) {
+      const said = line.trim();
+      if (WORD.test(said) && this.#lines.add(hashOf(said)) === 0 && !echo.has(shapeOf(said))) fresh++;
     }
     return fresh;
   }
-}
-
-/** The line as it was printed: with its numbers hidden a key in it would no longer look like one and could not be masked. */
-function asPrinted(text: string, shape: string): string {
-  const line = bounded(text)
-    .split("\n")
-    .find((printed) => shapeOf(printed).startsWith(shape));
-  return (line ?? "").slice(0, ERROR_CHARS * 2);
 }
 
 function writes({ name, text }: Call): boolean {
@@ -145,13 +189,5 @@ function writes({ name, text }: Call): boolean {
 }
 
 function looks({ name, text }: Call): boolean {
-  return LOOKING_TOOL.test(name) || LOOKING_COMMAND.test(text);
-}
-
-/** The line that names the failure, or null when there is none. */
-function errorLine(lines: readonly string[], ok: boolean): string | null {
-  const names = (line: string): boolean => ERROR_LINE.test(line) && !NO_ERROR.test(line);
-  if (!ok) return (lines.findLast(names) ?? lines.at(-1) ?? "").slice(0, ERROR_CHARS);
-  const found = (lines.length <= SHORT_ANSWER ? lines : lines.slice(0, HEAD)).find(names);
-  return found === undefined ? null : found.slice(0, ERROR_CHARS);
+  return LOOKING_TOOL.test(name.replace(/^mcp__.*__/, "")) || LOOKING_COMMAND.test(text);
 }

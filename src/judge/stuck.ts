@@ -12,8 +12,7 @@ export interface Measure {
   quote: string;
 }
 
-const ERROR_WINDOW = 12;
-const MISTAKE_WINDOW = 20;
+const ERROR_WINDOW = 24;
 const LONGEST_CYCLE = 6;
 /** Enough for the rounds of the longest cycle that the table may ask for. */
 const WINDOW = LONGEST_CYCLE * 8;
@@ -22,7 +21,6 @@ const WAITING_WEIGHT = 1 / 3;
 
 export class Stuck {
   readonly #steps: Step[] = [];
-  #streak = 0;
   #idle = 0;
 
   /** What this step brings each rule to. */
@@ -30,8 +28,8 @@ export class Stuck {
     this.#steps.push(step);
     if (this.#steps.length > WINDOW) this.#steps.shift();
     const weight = step.waits ? WAITING_WEIGHT : 1;
-    this.#streak = step.failed ? this.#streak + 1 : 0;
-    this.#idle = isNews(step) ? 0 : this.#idle + weight;
+    if (isNews(step)) this.#idle = 0;
+    else if (!step.empty) this.#idle += weight;
     const last = (count: number): Step => this.#steps[Math.max(0, this.#steps.length - count)] ?? step;
     const measure = (rule: RuleName, value: number, from: Step, quote: string = step.text): Measure => ({
       rule,
@@ -42,23 +40,31 @@ export class Stuck {
 
     const row = this.#inRow(step);
     const cycle = this.#cycle();
-    const alike = this.#steps.filter((other) => same(other, step));
-    const [first = step] = alike;
+    const since = this.#sinceChange();
+    const again = since.filter((other) => same(other, step));
     const measures = [
       measure("repeat", row * weight, last(row)),
       measure("cycle", cycle.rounds * weight, last(cycle.rounds * cycle.length)),
-      measure("again", this.#again(step) * weight, first),
+      measure("again", again.length * weight, again[0] ?? step),
       measure("no_news", this.#idle, last(Math.ceil(this.#idle))),
     ];
-    if (step.failed) {
-      const sameError = this.#steps.slice(-ERROR_WINDOW).filter(({ error }) => error === step.error);
-      const failed = this.#steps.slice(-MISTAKE_WINDOW).filter((other) => other.failed);
+    if (step.answer !== null && step.error === null) {
+      const answered = since.filter(({ answer }) => answer === step.answer);
+      measures.push(measure("same_answer", answered.length * weight, answered[0] ?? step));
+    }
+    if (step.edit !== null) {
+      const edits = this.#steps.filter(({ edit }) => edit === step.edit);
+      measures.push(measure("same_edit", edits.length, edits[0] ?? step));
+    }
+    if (step.error !== null) {
+      const errors = this.#steps.filter(({ error }) => error === step.error);
+      const retries = errors.filter(({ call, answer }) => call === step.call && answer === step.answer);
+      const lately = this.#steps.slice(-ERROR_WINDOW).filter(({ error, failed }) => failed && error === step.error);
       measures.push(
-        measure("retry", alike.length * weight, first, step.errorText),
-        measure("same_error", sameError.length, sameError[0] ?? step, step.errorText),
-        measure("error_streak", this.#streak, last(this.#streak), step.errorText),
-        measure("mistakes", failed.length, failed[0] ?? step, step.errorText),
+        measure("retry", retries.length * weight, retries[0] ?? step, step.errorText),
+        measure("same_error", lately.length, lately[0] ?? step, step.errorText),
       );
+      if (step.gone) measures.push(measure("gone", errors.length, errors[0] ?? step, step.errorText));
     }
     return measures;
   }
@@ -84,21 +90,15 @@ export class Stuck {
     return best;
   }
 
-  /** The same step in the window. After a change it is right to look again, so what lies before the last one does not count. */
-  #again(step: Step): number {
-    let count = 0;
-    for (let at = this.#steps.length - 1; at >= 0; at--) {
-      const other = this.#steps[at];
-      if (other === undefined || other.wrote) break;
-      if (same(other, step)) count++;
-    }
-    return count;
+  /** The newest steps up to the last change: after one it is right to look again. */
+  #sinceChange(): Step[] {
+    return this.#steps.slice(this.#steps.findLastIndex(({ wrote }) => wrote) + 1);
   }
 }
 
 /** Something that the run had not seen or not done before. */
 export function isNews(step: Step): boolean {
-  return step.wrote || step.changed || step.fresh > 0;
+  return step.wrote || step.changed || (step.fresh > 0 && step.again === 0);
 }
 
 function same(a: Step | undefined, b: Step | undefined): boolean {

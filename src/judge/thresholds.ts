@@ -7,17 +7,21 @@ import { type Fields, isFields } from "../core/json.ts";
 import { didYouMean } from "../core/nearest.ts";
 import { RULE_NAMES, RULES, type RuleName, type Thresholds } from "./rules.ts";
 
+/** Rules of older releases, which were wrong too often: a configuration that names one still loads, and it means nothing. */
+const RETIRED: readonly string[] = ["error_streak", "mistakes"];
 const LEVELS = ["watch", "alert"] as const;
 
 export function thresholdsFrom(given: unknown): Thresholds {
   if (given === undefined) return {};
   if (!isFields(given)) refuse("rules is not an object.", 'Write it as {"rules": {"no_news": {"alert": 9}}}.');
   return Object.fromEntries(
-    Object.entries(given).map(([name, levels]) => {
-      const rule = known(name, RULE_NAMES, "rules", "docs/watch.md lists the rules.");
-      if (!isFields(levels)) refuse(`rules.${rule} is not an object.`, `Write it as {"watch": 3, "alert": 5}.`);
-      return [rule, levelsOf(rule, levels)];
-    }),
+    Object.entries(given)
+      .filter(([name]) => !RETIRED.includes(name))
+      .map(([name, levels]) => {
+        const rule = known(name, RULE_NAMES, "rules", "docs/watch.md lists the rules.");
+        if (!isFields(levels)) refuse(`rules.${rule} is not an object.`, `Write it as {"watch": 3, "alert": 5}.`);
+        return [rule, levelsOf(rule, levels)];
+      }),
   );
 }
 

@@ -15,10 +15,29 @@ function feed(words: Words, texts: readonly string[]): number[] {
 it("counts steps that are about something else, and starts anew when they come back", () => {
   const words = new Words(TASK);
   expect(words.rich).toBe(true);
-  const away = feed(words, [...Array(5).fill(NEAR), ...Array.from({ length: 8 }, (_, index) => FAR(index))]);
-  expect(away.slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
+  const away = feed(words, [...Array(13).fill(NEAR), ...Array.from({ length: 8 }, (_, index) => FAR(index))]);
+  expect(away.slice(0, 13)).toEqual(Array(13).fill(0));
   expect(away.at(-1)).toBeGreaterThanOrEqual(3);
   expect(feed(words, Array(5).fill(NEAR)).at(-1)).toBe(0);
+});
+
+it("tells nothing where no step ever had to do with the task, and is told more of it", () => {
+  const never = new Words(TASK);
+  expect(
+    feed(
+      never,
+      Array.from({ length: 30 }, (_, index) => FAR(index)),
+    ).at(-1),
+  ).toBe(0);
+  const asked = new Words(TASK);
+  feed(asked, Array(13).fill(NEAR));
+  asked.learn(FAR(0));
+  expect(
+    feed(
+      asked,
+      Array.from({ length: 12 }, (_, index) => FAR(index)),
+    ).at(-1),
+  ).toBe(0);
 });
 
 it("words that the task led to count as its own", () => {

@@ -15,18 +15,36 @@ const RICH_WINDOW = 15;
 const SHARED = 0.65;
 /** A step teaches its words when it shares at least this with the task. */
 const TEACHES = { words: 2, share: 0.2 };
+/** So many steps near the task show that its words and those of the work are the same. */
+const SETTLED = 8;
 const MOST_WORDS = 600;
 const MOST_TEXT = 6000;
 
 export class Words {
   readonly #known: Set<number>;
-  readonly rich: boolean;
   readonly #window: Set<number>[] = [];
   #apart = 0;
+  /** Steps that had to do with the task. Where none ever had, its words and those of the work are two languages, and tell nothing. */
+  #near = 0;
 
   constructor(task: string) {
     this.#known = wordsOf(task.slice(0, MOST_TEXT * 4));
-    this.rich = this.#known.size >= RICH_TASK;
+  }
+
+  get rich(): boolean {
+    return this.#known.size >= RICH_TASK;
+  }
+
+  /** More of the task, in a person's words. */
+  learn(text: string): void {
+    for (const word of wordsOf(text.slice(0, MOST_TEXT * 4))) {
+      // What was asked longest ago gives way.
+      const [oldest] = this.#known;
+      if (this.#known.size >= MOST_WORDS && oldest !== undefined) this.#known.delete(oldest);
+      this.#know(word);
+    }
+    this.#apart = 0;
+    this.#near = 0;
   }
 
   /** Steps in a row that were about something else. A window with too few words leaves the count as it is. */
@@ -36,10 +54,10 @@ export class Words {
     this.#window.push(words);
     if (this.#window.length > WINDOW) this.#window.shift();
     const all = new Set(this.#window.flatMap((step) => [...step]));
-    if (this.#window.length === WINDOW && all.size >= RICH_WINDOW) {
-      const near = this.#shared(all) / Math.sqrt(all.size) >= SHARED;
-      this.#apart = near ? 0 : this.#apart + 1;
-    }
+    const near = this.#shared(all) / Math.sqrt(all.size || 1) >= SHARED;
+    if (near && this.#window.length === WINDOW) this.#near++;
+    if (this.#window.length === WINDOW && all.size >= RICH_WINDOW)
+      this.#apart = near || this.#near < SETTLED ? 0 : this.#apart + 1;
     this.#learn(words);
     return this.#apart;
   }
@@ -47,10 +65,11 @@ export class Words {
   #learn(words: ReadonlySet<number>): void {
     const shared = this.#shared(words);
     if (shared < TEACHES.words || shared / words.size < TEACHES.share) return;
-    for (const word of words) {
-      if (this.#known.size >= MOST_WORDS) return;
-      this.#known.add(word);
-    }
+    for (const word of words) this.#know(word);
+  }
+
+  #know(word: number): void {
+    if (this.#known.size < MOST_WORDS) this.#known.add(word);
   }
 
   #shared(words: ReadonlySet<number>): number {

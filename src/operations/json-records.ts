@@ -118,6 +118,9 @@ export const SUMMARY: Fields<AgentSummary> = {
   current_activity: "what it does, in a sentence",
   on_track_status: "the verdict",
   confidence_score: "how often the rule behind it was right",
+  confidence_cases: "on how many labelled runs that was measured; 0: it is assumed",
+  finding:
+    "`{rule, line, since, cost_usd}` of what behaviour shows: since which line and when, and what it had cost then; null when nothing",
   assigned_task: "",
   parent_instance_id: "",
   role: "",
@@ -137,7 +140,7 @@ export const SUMMARY: Fields<AgentSummary> = {
   cause: "what stands in the way of a blocked agent",
   resets_at: "",
   since: "when the verdict became what it is",
-  verdict_source: "`rules`, or `rules+llm` when a model has added words",
+  verdict_source: "whose word the verdict is: `fact`, `rule` or `rule+model`",
   bad_lines: "lines of its log that should be JSON and are not (may be missing)",
   position: "how far the log was read",
   model: "",

@@ -88,6 +88,8 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     recommended_action: actionOf(judgement, facts),
     evidence: judgement.reasons.slice(0, EVIDENCE_MOST).map((reason) => evidenceOf(reason, of)),
     schema_version: SUMMARY_VERSION,
+    confidence_cases: judgement.cases,
+    finding: findingOf(of),
     id: same
       ? previous.id
       : placeId("verdict", `${subject.agent}.${subject.run}`, `${place.line} ${verdict} ${cause ?? ""}`),
@@ -97,7 +99,7 @@ export function makeSummary(of: SummaryOf): AgentSummary {
     cause,
     resets_at: judgement.resets_at,
     since: same ? previous.since : iso(facts.nowMs),
-    verdict_source: "rules",
+    verdict_source: judgement.source,
     position: {
       offset: place.offset,
       line: place.line,
@@ -123,6 +125,22 @@ export function isNews(summary: AgentSummary, before: AgentSummary | null): bool
   return Object.entries(rest).some(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof AgentSummary]),
   );
+}
+
+/** Since when, and what the agent has cost since. */
+function findingOf({
+  judgement: { finding },
+  facts,
+  cost,
+  previous,
+}: SummaryOf): NonNullable<AgentSummary["finding"]> | null {
+  if (finding === null) return null;
+  const before = previous?.finding?.line === finding.line ? previous.finding : null;
+  return {
+    ...finding,
+    since: before?.since ?? iso(facts.nowMs),
+    cost_usd: before === null ? cost.usd : before.cost_usd,
+  };
 }
 
 function evidenceOf({ rule, level, value, threshold, evidence }: Reason, { subject, bytes }: SummaryOf): Evidence {

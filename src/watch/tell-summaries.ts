@@ -17,6 +17,7 @@ import type { SummaryRow } from "../registry/registry.ts";
 import { stop } from "../run/stop.ts";
 import { audit } from "../workspace/audit.ts";
 import { type Context, catchUp, withReader } from "../workspace/context.ts";
+import { verdictWords } from "./verdict-words.ts";
 
 /** Writers of the history that overlap for a moment: looked for among the last lines. */
 const HISTORY_LOOK = 4;
@@ -54,6 +55,7 @@ function tell(context: Context, summary: AgentSummary, first: boolean): void {
   const paths = layout.agent(task, agent);
   if (!putLatest(context, summary)) return;
   const known = lastReports<AgentSummary>(paths.summaryHistory, HISTORY_LOOK);
+  const before = known.findLast((one) => one.id !== id && one.run === summary.run) ?? null;
   if (!known.some((one) => one.id === id)) appendInside(layout.root, paths.summaryHistory, [summary]);
   if (first && verdict === "unknown") return; // That nothing is known of a new agent is no news.
   audit(context, [
@@ -62,7 +64,7 @@ function tell(context: Context, summary: AgentSummary, first: boolean): void {
       type: "verdict.changed",
       task,
       agent,
-      content: sentence(summary),
+      content: verdictWords(summary, before),
       timestamp: summary.since,
       data: {
         run: summary.run,
@@ -92,12 +94,6 @@ function putLatest(context: Context, summary: AgentSummary): boolean {
 
 function newestRun(context: Context, agent: AgentId): number | undefined {
   return withReader(context, (registry) => registry.get(agent))?.run.run;
-}
-
-function sentence({ instance_id: agent, on_track_status: verdict, cause, evidence, resets_at }: AgentSummary): string {
-  const [first] = evidence;
-  const why = cause === null ? "" : ` (${cause}${resets_at === null ? "" : `, resets at ${resets_at}`})`;
-  return `${agent} is ${verdict}${why}${first === undefined ? "" : `: ${first.quote}`}`;
 }
 
 /** What the task wants done when the watch is sure that its agent is blocked or off track. Without a wish nothing is done. */

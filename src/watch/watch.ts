@@ -235,10 +235,12 @@ export class Watch {
     const { llm_every: everyMs } = this.#context.config;
     using log = new RunLog(this.#context, { ...one, json: kept.driver.json });
     const places = kept.places.finder(() => log.open(!isOver(row)), place.offset);
+    // Whoever looks tells it, also one that asks no model itself.
+    const state = row.outcome === null ? readOpinionState(this.#context, one) : null;
     const summary = makeSummary({
       subject: kept.subject,
       facts,
-      judgement: kept.reading.judge.verdict(facts),
+      judgement: kept.reading.judge.verdict(facts, state?.ruling),
       recent: kept.reading.recent,
       result,
       cost: ended?.spent ? sumOf(ended.spent) : cost,
@@ -248,9 +250,7 @@ export class Watch {
       previous: kept.summary,
       final: !now.more && isOver(row),
     });
-    if (row.outcome !== null) return summary;
-    // Whoever looks tells it, also one that asks no model itself.
-    return withOpinion(summary, readOpinionState(this.#context, one).opinion, { everyMs, bytes: places });
+    return withOpinion(summary, state?.opinion ?? null, { everyMs, bytes: places });
   }
 
   /** A registry that cannot be had now hears of it in the next round: what is in memory is ahead of it and stays right. */

@@ -41,7 +41,7 @@ it("R-001.22, R-001.23, R-001.30: the rules' summary comes first; a model's word
   const { run, more } = await agent(made, FINE);
   using watch = asking(made, llm);
   const first = await watch.until(({ position }) => position.line >= FINE.length);
-  expect(first).toMatchObject({ verdict_source: "rules", second_opinion: null, on_track_status: "on_track" });
+  expect(first).toMatchObject({ verdict_source: "rule", second_opinion: null, on_track_status: "on_track" });
   const second = await watch.until(({ second_opinion }) => second_opinion !== null);
   expect(second).toMatchObject({
     id: first.id,
@@ -50,7 +50,7 @@ it("R-001.22, R-001.23, R-001.30: the rules' summary comes first; a model's word
     current_activity: GOOD.activity,
     drift_reasons: ["llm: All parts pass."],
     last_tool_used: "Bash",
-    verdict_source: "rules+llm",
+    verdict_source: "rule",
     second_opinion: {
       source: "llm",
       model: "claude-haiku-4-5",

@@ -290,13 +290,13 @@ it.each([
 it("thresholds of midwatch.config.json decide, and a wrong name is refused at the door", async () => {
   const made = lab();
   const file = join(made.folder, "midwatch.config.json");
-  writeFileSync(file, JSON.stringify({ rules: { error_streak: { watch: 1, alert: 2 } } }));
+  writeFileSync(file, JSON.stringify({ rules: { same_error: { watch: 1, alert: 2 } } }));
   const workspace = made.open({ env: speaker(made.folder, LOOP.slice(0, 5)) });
   await workspace.runs.start({ driver: "claude", prompt: "Mend the parser" });
-  await until(async () => (await workspace.verdicts.rounds().round()).summaries[0]?.cause === "error_streak");
-  writeFileSync(file, JSON.stringify({ rules: { error_streek: { alert: 2 } } }));
+  await until(async () => (await workspace.verdicts.rounds().round()).summaries[0]?.cause === "same_error");
+  writeFileSync(file, JSON.stringify({ rules: { same_eror: { alert: 2 } } }));
   const { code, stderr } = await made.cli("ls");
-  expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean error_streak?")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("Did you mean same_error?")]);
   rmSync(file);
 });
 

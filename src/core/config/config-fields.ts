@@ -221,6 +221,18 @@ export const CONFIG_FIELDS = {
     default: "on",
     about: "Whether summaries go to those who follow them by WebSocket; `off`: they are asked for",
   },
+  opinion: {
+    kind: ["off", "claude", "codex"],
+    default: "off",
+    about: "Agent CLI, installed and logged in, that is asked about what behaviour shows (second-opinion.md)",
+    guard: "trust",
+  },
+  opinion_per_day: {
+    kind: "count",
+    default: 24,
+    about: "How often a day that CLI may be asked about one agent",
+    guard: "trust",
+  },
   llm_provider: {
     kind: ["off", "anthropic", "openai-compatible"],
     default: "off",

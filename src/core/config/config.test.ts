@@ -55,6 +55,8 @@ describe("config", () => {
       watch_lines: 200,
       watch_backoff: 10_000,
       watch_streaming: "on",
+      opinion: "off",
+      opinion_per_day: 24,
       llm_provider: "off",
       llm_base_url: "",
       llm_model: "claude-haiku-4-5",

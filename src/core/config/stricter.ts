@@ -56,6 +56,8 @@ const RULES: Readonly<Record<ConfigKey, Rule>> = {
   watch_lines: "its own",
   watch_backoff: "its own",
   watch_streaming: "its own",
+  opinion: "a person's",
+  opinion_per_day: "a person's",
   llm_provider: "a person's",
   llm_base_url: "a person's",
   llm_model: "a person's",

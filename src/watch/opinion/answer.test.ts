@@ -23,7 +23,7 @@ it("takes JSON as it is, in a fence, or among words", () => {
     alignment_keywords: ["Parser"],
   };
   for (const form of [text, `\`\`\`json\n${text}\n\`\`\``, `\`\`\`\n${text}\`\`\``, `Here: ${text} I hope that helps.`])
-    expect(read(form)).toEqual({ answer });
+    expect(read(form)).toMatchObject({ answer });
 });
 
 it("names what is wrong, so that the model can be told", () => {
@@ -51,4 +51,18 @@ it("cuts long texts and drops reasons whose quote is nowhere", () => {
   expect(made.answer.activity.length).toBeLessThanOrEqual(300);
   expect(made.answer.reasons).toHaveLength(3);
   for (const { text, line } of made.answer.reasons) expect([text.length <= 200, line]).toEqual([true, 7]);
+});
+
+it("what it says of a finding counts only with a reason whose quote is there", () => {
+  const says = (finding: string, quote: string): unknown => {
+    const text = JSON.stringify({ ...GOOD, finding, reasons: [{ text: "It goes round.", quote }] });
+    const read = readAnswer(text, LINES, "Fix the parser");
+    return "says" in read ? read.says : read.problem;
+  };
+  const quote = LINES[0]?.text ?? "";
+  expect(says("trouble", quote)).toBe("trouble");
+  expect(says("no_trouble", quote)).toBe("no_trouble");
+  expect(says("unsure", quote)).toBeNull();
+  expect(says("trouble", "nothing of this was ever printed")).toBeNull();
+  expect(says("certainly", quote)).toContain("finding");
 });

@@ -1,6 +1,6 @@
 /**
  * What a model answered, checked. Types must be right or the answer counts for nothing; texts are cut; a reason stays only when its quote
- * is in the lines that the model was given. Nothing in here can change a verdict.
+ * is in the lines that the model was given. What it says of a finding counts only with such a reason.
  */
 import { z } from "zod";
 import { parseJson } from "../../core/json.ts";
@@ -31,6 +31,10 @@ const RAW = z.object({
     .describe("why, if status is not on_track; at most 3"),
   alignment_keywords: z.array(z.string()).describe("words of the task that the lines are about"),
   recommended_action: z.string().describe("what a person could do, one sentence"),
+  finding: z
+    .enum(["trouble", "no_trouble", "unsure"])
+    .optional()
+    .describe("only when a finding is given: whether its owner would be right to be called now"),
 });
 
 /** What an API that knows of schemas is told. */
@@ -43,7 +47,7 @@ export function readAnswer(
   text: string,
   lines: readonly DigestLine[],
   task: string,
-): { answer: Answer } | { problem: string } {
+): { answer: Answer; says: "trouble" | "no_trouble" | null } | { problem: string } {
   const value = parse(text);
   if (value === undefined) return { problem: "it is not JSON" };
   const checked = CHECKED.safeParse(value);
@@ -51,13 +55,24 @@ export function readAnswer(
     const [issue] = checked.error.issues;
     return { problem: `${issue?.path.join(".") || "it"}: ${bothEnds(issue?.message ?? "not valid", REASON_CHARS)}` };
   }
-  const { activity, status, confidence, reasons, alignment_keywords: words, recommended_action } = checked.data;
+  const {
+    activity,
+    status,
+    confidence,
+    reasons,
+    alignment_keywords: words,
+    recommended_action,
+    finding,
+  } = checked.data;
+  const proofs = reasons.flatMap((reason) => proven(reason, lines)).slice(0, REASONS_MOST);
   return {
+    // Without a line that it is in, what it says moves nothing.
+    says: finding === undefined || finding === "unsure" || proofs.length === 0 ? null : finding,
     answer: {
       activity: bothEnds(activity, ACTIVITY_CHARS),
       status,
       confidence,
-      reasons: reasons.flatMap((reason) => proven(reason, lines)).slice(0, REASONS_MOST),
+      reasons: proofs,
       alignment_keywords: [...new Set(words.map((word) => bothEnds(word, 40)))]
         .filter((word) => word !== "" && task.toLowerCase().includes(word.toLowerCase()))
         .slice(0, KEYWORDS_MOST),

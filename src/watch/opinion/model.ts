@@ -15,7 +15,7 @@ const RETRY_AFTER_MOST_MS = 3_600_000;
 const ANTHROPIC = "https://api.anthropic.com/v1";
 
 /** What is sent besides the prompt, in tokens at the worst: the schema, and what a provider adds to explain it. */
-export const OVERHEAD_TOKENS = 1500;
+const OVERHEAD_TOKENS = 1500;
 
 export interface Reply {
   text: string;
@@ -30,6 +30,10 @@ export interface Turn {
 
 export interface Model {
   readonly name: string;
+  /** What is sent besides the prompt, in tokens at the worst. */
+  readonly overhead: number;
+  /** It is asked once about a finding, whatever comes of that. */
+  readonly once: boolean;
   /** Hides the key itself. */
   hide(text: string): string;
   /** `turn`: the answer to this prompt that could not be used, and what is said of it. Throws CallFailed. */
@@ -85,6 +89,8 @@ export async function openModel(
   const output = provider === "anthropic" ? { output: ai.Output.object({ schema: ANSWER }) } : {};
   return {
     name,
+    overhead: OVERHEAD_TOKENS,
+    once: false,
     hide: (text) => (apiKey === undefined ? text : text.replaceAll(apiKey, "[masked]")),
     async ask({ system, user }, turn, signal) {
       const timeout = AbortSignal.timeout(timeoutMs);

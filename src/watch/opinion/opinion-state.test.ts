@@ -14,7 +14,7 @@ const agent = parseAgentId("fixer-1");
 const first = { task, agent, run: 1 };
 const second = { task, agent, run: 2 };
 const START = Date.parse("2026-11-15T19:00:00Z");
-const TIMES = { nowMs: START + 1000, startedMs: START, everyMs: 300_000, claimMs: 60_000 };
+const TIMES = { nowMs: START + 1000, startedMs: START, everyMs: 300_000, claimMs: 60_000, perDay: Infinity };
 
 function made(): Context {
   const context = { layout: layout(folder()) } as Context;
@@ -56,6 +56,23 @@ it("nothing is made for an agent that was pruned", async () => {
   rmSync(dirname(context.layout.run(task, agent, 1).intent), { recursive: true });
   expect(await changeOpinionState(context, first, (state) => ({ ...state, line: 1 }))).toBe(false);
   expect(readOpinionState(context, first).line).toBe(0);
+});
+
+it("a finding is asked about once, also by who is asked about findings alone, and so often a day", () => {
+  const context = made();
+  const state = { ...readOpinionState(context, first), line: 4, about: "a", asked_at: "2026-11-15T19:00:00.000Z" };
+  const finding = { rule: "again", line: 3, since: "2026-11-15T19:00:00.000Z", cost_usd: null };
+  const alone = { ...TIMES, everyMs: null, nowMs: START + 900_000 };
+  expect(isDue(state, summary({ id: "b" }), alone)).toBe(false);
+  expect(isDue(state, summary({ finding }), alone)).toBe(true);
+  expect(isDue({ ...state, finding: 3 }, summary({ finding }), alone)).toBe(false);
+  expect(isDue({ ...state, finding: 3 }, summary({ finding: { ...finding, line: 5 } }), alone)).toBe(true);
+  expect(isDue(state, summary({ finding, verdict_source: "fact", level: "alert" }), alone)).toBe(false);
+  const often = claimed(claimed(state, "c", alone.nowMs), "d", alone.nowMs);
+  expect(isDue({ ...often, claim: null }, summary({ finding }), { ...alone, perDay: 2 })).toBe(false);
+  expect(isDue({ ...often, claim: null }, summary({ finding }), { ...alone, perDay: 3 })).toBe(true);
+  const tomorrow = alone.nowMs + 86_400_000;
+  expect(isDue({ ...often, claim: null }, summary({ finding }), { ...alone, perDay: 2, nowMs: tomorrow })).toBe(true);
 });
 
 it("is due with new lines: when the verdict changes, or after a while; not while somebody alive is asking", () => {

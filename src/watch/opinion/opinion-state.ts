@@ -23,6 +23,7 @@ import { alone } from "../../disk/lock.ts";
 import { readJson } from "../../disk/replace.ts";
 import { replaceInside } from "../../disk/write-inside.ts";
 import { hasFact } from "../../facts/run-numbers.ts";
+import type { Ruling } from "../../judge/judge.ts";
 import { isGone, type Somebody, self } from "../../process/identity.ts";
 import type { Context, RunName } from "../../workspace/context.ts";
 import type { Spent } from "./budget.ts";
@@ -36,6 +37,12 @@ export interface OpinionState {
   /** When it was asked last and answered, and of which summary. */
   asked_at: string | null;
   about: string | null;
+  /** The finding that it was asked about last, by its line: once is enough. */
+  finding: number | null;
+  /** What it said of that, with lines that hold it. */
+  ruling: Ruling | null;
+  /** Calls of this day, by UTC. */
+  day: { date: string; calls: number };
   /** A call is under way, or its caller died in it. */
   claim: { id: string; at: string; process: Somebody } | null;
   /** Of the last hour. */
@@ -52,6 +59,9 @@ const STATE: Shape = {
   line: maybe(whole),
   asked_at: maybe(orNull(time)),
   about: maybe(orNull(name)),
+  finding: maybe(orNull(whole)),
+  ruling: maybe(orNull(has({ line: whole, says: is("trouble", "no_trouble") }))),
+  day: maybe(has({ date: name, calls: whole })),
   claim: maybe(
     orNull(has({ id: name, at: time, process: has({ pid, start_ticks: whole, boot_id: name, pid_ns: name }) })),
   ),
@@ -67,6 +77,9 @@ const NEW: OpinionState = {
   line: 0,
   asked_at: null,
   about: null,
+  finding: null,
+  ruling: null,
+  day: { date: "", calls: 0 },
   claim: null,
   spent: [],
   used: { calls: 0, input: 0, output: 0, model: "" },
@@ -84,7 +97,7 @@ function readStored({ layout }: Context, { task, agent }: RunName): OpinionState
 }
 
 function asOf(state: OpinionState, run: number): OpinionState {
-  return state.run === run ? state : { ...NEW, run, spent: state.spent, used: state.used };
+  return state.run === run ? state : { ...NEW, run, spent: state.spent, used: state.used, day: state.day };
 }
 
 /** `change` gives the next state, or null to leave it; true when it is that. Nothing is made for an agent that was pruned. */
@@ -109,14 +122,41 @@ export async function changeOpinionState(
   });
 }
 
+export interface Times {
+  nowMs: number;
+  startedMs: number;
+  /** Null: it is asked about findings alone. */
+  everyMs: number | null;
+  claimMs: number;
+  perDay: number;
+}
+
+/** Behaviour shows something that it was not asked about yet. */
+export function isNewFinding(state: OpinionState, { finding, verdict_source: source, level }: AgentSummary): boolean {
+  if (finding == null || state.finding === finding.line) return false;
+  // While a fact stands in the way, nothing that it says would count.
+  return !(source === "fact" && level === "alert");
+}
+
+function callsOn({ day }: OpinionState, nowMs: number): number {
+  return day.date === dayOf(nowMs) ? day.calls : 0;
+}
+
+function dayOf(nowMs: number): string {
+  return iso(nowMs).slice(0, 10);
+}
+
 /** Whether the model should be asked about this summary now. */
 export function isDue(
   state: OpinionState,
   summary: AgentSummary,
-  { nowMs, startedMs, everyMs, claimMs }: { nowMs: number; startedMs: number; everyMs: number; claimMs: number },
+  { nowMs, startedMs, everyMs, claimMs, perDay }: Times,
 ): boolean {
   if (summary.final || summary.position.line <= state.line) return false;
   if (state.claim !== null && isHeld(state.claim, nowMs, claimMs)) return false;
+  if (callsOn(state, nowMs) >= perDay) return false;
+  if (isNewFinding(state, summary)) return true;
+  if (everyMs === null) return false;
   // That nothing is known of a new agent is no news.
   const changed = state.about !== summary.id && !(state.about === null && summary.on_track_status === "unknown");
   const lastMs = state.asked_at === null ? startedMs : Date.parse(state.asked_at);
@@ -124,7 +164,8 @@ export function isDue(
 }
 
 export function claimed(state: OpinionState, id: string, nowMs: number): OpinionState {
-  return { ...state, claim: { id, at: iso(nowMs), process: self() } };
+  const day = { date: dayOf(nowMs), calls: callsOn(state, nowMs) + 1 };
+  return { ...state, day, claim: { id, at: iso(nowMs), process: self() } };
 }
 
 /** Not by who died in the call, nor for longer than calls take. */

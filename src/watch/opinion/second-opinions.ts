@@ -10,14 +10,25 @@ import { MidwatchError } from "../../core/errors.ts";
 import type { AgentSummary, Answer } from "../../core/summary.ts";
 import { iso } from "../../core/time.ts";
 import type { Driver } from "../../drivers/index.ts";
+import type { Ruling } from "../../judge/judge.ts";
+import { RULES, type RuleName } from "../../judge/rules.ts";
 import { lineStartFrom } from "../../log/lines.ts";
 import { Maskers } from "../../stream/maskers.ts";
 import { RunLog } from "../../stream/run-log.ts";
 import type { Context, RunName } from "../../workspace/context.ts";
 import { reserve, settle, tokensLeft } from "./budget.ts";
+import { openCli } from "./cli-reader.ts";
 import { Digest, type DigestLine } from "./digest.ts";
-import { CallFailed, type Model, OUTPUT_TOKENS, OVERHEAD_TOKENS, openModel, type Reply, type Turn } from "./model.ts";
-import { changeOpinionState, claimed, isDue, type OpinionState, readOpinionState } from "./opinion-state.ts";
+import { CallFailed, type Model, OUTPUT_TOKENS, openModel, type Reply, type Turn } from "./model.ts";
+import {
+  changeOpinionState,
+  claimed,
+  isDue,
+  isNewFinding,
+  type OpinionState,
+  readOpinionState,
+  type Times,
+} from "./opinion-state.ts";
 import { type Prompt, repairPrompt, SYSTEM, taskText, userPrompt } from "./prompt.ts";
 
 const AT_ONCE = 2;
@@ -47,7 +58,12 @@ interface Question {
   /** Where the model has read the log after this. */
   read: { offset: number; line: number };
   from: number;
+  /** The line of the finding that it is asked about. */
+  finding: number | null;
 }
+
+/** An answer, and what it says of the finding. */
+type Said = { answer: Answer; says: Ruling["says"] | null };
 
 export class SecondOpinions implements Disposable {
   readonly #context: Context;
@@ -67,7 +83,8 @@ export class SecondOpinions implements Disposable {
     tell: (text: string) => void,
     onAnswer: (candidate: Candidate) => void,
   ): SecondOpinions | undefined {
-    return context.config.llm_provider === "off" ? undefined : new SecondOpinions(context, tell, onAnswer);
+    const { opinion, llm_provider: provider } = context.config;
+    return opinion === "off" && provider === "off" ? undefined : new SecondOpinions(context, tell, onAnswer);
   }
 
   private constructor(context: Context, tell: (text: string) => void, onAnswer: (candidate: Candidate) => void) {
@@ -80,7 +97,8 @@ export class SecondOpinions implements Disposable {
   async #open(candidates: readonly Candidate[]): Promise<void> {
     const { config, env, layout } = this.#context;
     try {
-      this.#model = await openModel(config, env, dirname(layout.root));
+      this.#model =
+        config.opinion === "off" ? await openModel(config, env, dirname(layout.root)) : openCli(config, env);
       this.consider(candidates);
     } catch (error) {
       const known = error instanceof MidwatchError ? `${error.message} ${error.hint ?? ""}` : String(error);
@@ -125,19 +143,22 @@ export class SecondOpinions implements Disposable {
     return this.#closed.signal.aborted || performance.now() < this.#pausedUntil;
   }
 
-  #times({ startedMs }: Candidate): Parameters<typeof isDue>[2] {
-    const { llm_every: everyMs, llm_timeout: timeoutMs } = this.#context.config;
+  #times({ startedMs }: Candidate): Times {
+    const { opinion, opinion_per_day: perDay, llm_every, llm_timeout: timeoutMs } = this.#context.config;
+    // A CLI of the user's own account is asked about findings alone.
+    const everyMs = opinion === "off" ? llm_every : null;
     // A claim holds for a call and its repair; then its caller is taken for dead.
-    return { nowMs: Date.now(), startedMs, everyMs, claimMs: 2 * timeoutMs + CLAIM_SLACK_MS };
+    const claimMs = 2 * timeoutMs + CLAIM_SLACK_MS;
+    return { nowMs: Date.now(), startedMs, everyMs, claimMs, perDay: opinion === "off" ? Infinity : perDay };
   }
 
   async #ask(model: Model, one: Candidate): Promise<void> {
     const id = randomUUID();
     const question = await this.#question(model, one, id);
     if (question === null) return;
-    let answer: Answer | null = null;
+    let said: Said | null = null;
     try {
-      answer = await this.#answer(model, one, id, question);
+      said = await this.#answer(model, one, id, question);
     } catch (error) {
       await this.#change(one, (state) => (state.claim?.id === id ? { ...state, claim: null } : state));
       throw error;
@@ -147,13 +168,15 @@ export class SecondOpinions implements Disposable {
     // Without a usable answer the lines stay new, and are given again when the time has come.
     const kept = await this.#change(one, (state) => {
       if (state.run !== run) return null;
-      const asked = { ...state, claim: null, asked_at: at, about: summary.id };
-      if (answer === null) return asked;
-      const { from: line_start, read } = question;
+      const { from: line_start, read, finding } = question;
+      const asked = { ...state, claim: null, asked_at: at, about: summary.id, finding: finding ?? state.finding };
+      if (said === null) return asked;
+      const { answer, says } = said;
+      if (finding !== null) asked.ruling = says === null ? null : { line: finding, says };
       const opinion = { ...answer, source: "llm" as const, model: model.name, at, run, about: summary.id };
       return { ...asked, ...read, opinion: { ...opinion, line_start, line_end: read.line } };
     });
-    if (answer === null) throw new CallFailed("the answer could not be used, also when asked for again");
+    if (said === null) throw new CallFailed("the answer could not be used, also when asked for again");
     this.#failures = 0;
     if (kept) this.#onAnswer(one);
   }
@@ -169,10 +192,11 @@ export class SecondOpinions implements Disposable {
       // Lines that tell nothing (counts, notes) are nothing to ask about.
       if (made.lines.length === 0) return { ...state, ...made.read };
       const most = this.#context.config.llm_tokens_per_hour;
-      const spent = reserve(state.spent, { id, atMs: times.nowMs, tokens: worst(made.prompt, null) }, most);
+      const spent = reserve(state.spent, { id, atMs: times.nowMs, tokens: worst(model, made.prompt, null) }, most);
       if (spent === null) return null;
       question = made;
-      return { ...claimed(state, id, times.nowMs), spent };
+      const finding = (model.once ? made.finding : null) ?? state.finding;
+      return { ...claimed(state, id, times.nowMs), spent, finding };
     });
     return question;
   }
@@ -182,35 +206,40 @@ export class SecondOpinions implements Disposable {
     const hide = new Maskers(this.#context).of(agent, run);
     const mask = { text: (text: string): string => model.hide(hide.text(text)), value: hide.value };
     const before = state.opinion?.activity ?? null;
+    const asks = isNewFinding(state, summary) ? (summary.finding ?? null) : null;
+    const finding = asks === null ? null : summary.drift_reasons.find((reason) => reason.startsWith(`${asks.rule}:`));
+    const about =
+      asks === null ? null : `${finding ?? asks.rule} (${RULES[asks.rule as RuleName].about}), since line ${asks.line}`;
     const promptOf = (lines: readonly DigestLine[]): Prompt => ({
       system: SYSTEM,
-      user: mask.text(userPrompt(summary, mask.text(goal), lines, before)),
+      user: mask.text(userPrompt(summary, mask.text(goal), lines, before, about)),
     });
     const left = tokensLeft(state.spent, this.#context.config.llm_tokens_per_hour, nowMs);
-    const room = Math.min(DIGEST_BYTES, left - worst(promptOf([]), null));
+    const room = Math.min(DIGEST_BYTES, left - worst(model, promptOf([]), null));
     if (room < DIGEST_LEAST) return null;
     const { digest, from, read } = digestOf(this.#context, one, state);
     const lines = digest.lines(mask, room);
-    return { prompt: promptOf(lines), lines, read, from };
+    return { prompt: promptOf(lines), lines, read, from, finding: asks?.line ?? null };
   }
 
   /** Null when the answer cannot be used, also after one try to have it mended. */
-  async #answer(model: Model, one: Candidate, id: string, { prompt, lines }: Question): Promise<Answer | null> {
+  async #answer(model: Model, one: Candidate, id: string, { prompt, lines }: Question): Promise<Said | null> {
     const { readAnswer } = await import("./answer.ts");
     const task = taskText(one.goal);
     const first = await this.#call(model, one, id, prompt, null);
     const read = readAnswer(model.hide(first.text), lines, task);
-    if ("answer" in read) return read.answer;
+    if ("answer" in read) return read;
+    if (model.once) return null;
     const turn = { answer: first.text.slice(0, REPAIRED_CHARS), say: repairPrompt(read.problem) };
     const again = randomUUID();
     const { llm_tokens_per_hour: most } = this.#context.config;
     const afforded = await this.#change(one, (state) => {
-      const spent = reserve(state.spent, { id: again, atMs: Date.now(), tokens: worst(prompt, turn) }, most);
+      const spent = reserve(state.spent, { id: again, atMs: Date.now(), tokens: worst(model, prompt, turn) }, most);
       return spent && { ...state, spent };
     });
     if (!afforded) return null;
     const second = readAnswer(model.hide((await this.#call(model, one, again, prompt, turn)).text), lines, task);
-    return "answer" in second ? second.answer : null;
+    return "answer" in second ? second : null;
   }
 
   /** One call, and the reservation settled by what it cost. */
@@ -256,9 +285,9 @@ export class SecondOpinions implements Disposable {
 }
 
 /** Tokens that a call can cost at the most: no token is shorter than a byte. */
-function worst({ system, user }: Prompt, turn: Turn | null): number {
+function worst({ overhead }: Model, { system, user }: Prompt, turn: Turn | null): number {
   const texts = [system, user, turn?.answer ?? "", turn?.say ?? ""];
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), OVERHEAD_TOKENS + OUTPUT_TOKENS);
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), overhead + OUTPUT_TOKENS);
 }
 
 /** The lines that are new to the model, up to where the watch has read. They are masked when they are whole texts, before any is cut. */

@@ -37,7 +37,6 @@ export function withOpinion(
         };
       }),
     ],
-    verdict_source: "rules+llm",
     second_opinion: opinion,
   };
 }

@@ -32,14 +32,27 @@ export function asking(
   { url }: Pick<LlmServer, "url">,
   llm: Record<string, string | number> = {},
 ): Asking {
+  return askingBy(
+    made,
+    { llm: { provider: "anthropic", base_url: url, every: 0, ...llm } },
+    { ANTHROPIC_API_KEY: KEY },
+  );
+}
+
+/** The same by any configuration. */
+export function askingBy(
+  made: Pick<Lab, "root" | "folder">,
+  file: Record<string, unknown>,
+  env: Record<string, string>,
+): Asking {
   const paths = layout(made.root);
   const engine = new EmbeddedEngine(paths);
   const context = {
     layout: paths,
     trust: trusted(made.folder),
-    config: loadConfig({ file: { llm: { provider: "anthropic", base_url: url, every: 0, ...llm } } }),
+    config: loadConfig({ file }),
     persons: loadConfig(),
-    env: { ...process.env, ANTHROPIC_API_KEY: KEY },
+    env: { ...process.env, ...env },
     cwd: made.folder,
     registries: new Registries(paths, rebuildFrom),
     ledger: new Ledger(() => ":memory:"),
@@ -101,8 +114,8 @@ export function says(text: string, n = 0): object {
   return { type: "assistant", request_id: `s${n}`, message: { id: `s${n}`, content: [{ type: "text", text }] } };
 }
 
-export function step(n: number, answer: string, ok = true): object[] {
-  const use = { type: "tool_use", id: `t${n}`, name: "Bash", input: { command: `npm test parser ${ok ? n : ""}` } };
+export function step(n: number, answer: string, ok = true, command = `npm test parser ${ok ? n : ""}`): object[] {
+  const use = { type: "tool_use", id: `t${n}`, name: "Bash", input: { command } };
   const result = { type: "tool_result", tool_use_id: `t${n}`, is_error: !ok, content: answer };
   return [
     { type: "assistant", request_id: `r${n}`, message: { id: `m${n}`, content: [use] } },

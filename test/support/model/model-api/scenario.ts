@@ -32,6 +32,8 @@ export type Fault = (
 
 export interface Scenario {
   steps: readonly Step[];
+  /** What it says where no tools are offered; a title when absent. Faults strike there too then. */
+  aside?: string;
   faults?: readonly Fault[];
   /** A pause between two events of a stream. */
   chunkMs?: number;

@@ -108,7 +108,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const conversation = dialect.read(JSON.parse(noted.body), noted.path);
-  const isSide = conversation.tools.length === 0;
+  const isSide = conversation.tools.length === 0 && scenario.aside === undefined;
   noted.step = isSide ? null : conversation.step;
   const fault = isSide ? undefined : strike(scenario, struck);
   noted.fault = fault?.kind ?? null;
@@ -130,7 +130,9 @@ function strike({ faults = [] }: Scenario, struck: Playing["struck"]): Fault | u
   return fault;
 }
 
-function answerOf({ steps }: Scenario, { model, step, tools }: Conversation, dialect: Dialect): Answer {
+function answerOf({ steps, aside }: Scenario, { model, step, tools }: Conversation, dialect: Dialect): Answer {
+  if (tools.length === 0 && aside !== undefined)
+    return { model, think: "", say: aside, call: null, usage: usageOf(step, dialect.cacheWrites) };
   const { think = "", say = "", call } = steps[Math.min(step, steps.length - 1)] ?? {};
   const use = call === undefined ? null : toolFor(call, tools);
   const missing = call !== undefined && use === null;
