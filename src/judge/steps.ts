@@ -102,7 +102,7 @@ export class Steps {
     const text = bounded(inputText(input), CALL_CHARS);
     const command = commandIn(input);
     const writing = command === undefined && WRITING_TOOL.test(name);
-    const intent = hashOf(`${name}\n${command === undefined ? text : bounded(intentOf(command), CALL_CHARS)}`);
+    const intent = hashOf(`${name}\n${command === undefined ? text : intentOf(bounded(command, CALL_CHARS))}`);
     const edit = editOf(input) ?? (writing ? intent : null);
     this.#pending.push({ id, seq, name, text, intent, command: command !== undefined, edit });
     if (this.#pending.length > MOST_PENDING) this.#pending.shift();
