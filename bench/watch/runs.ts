@@ -52,6 +52,8 @@ function readRun(run: Run): Run {
 function bare(step: RunStep): RunStep {
   const obs = (step.obs ?? "")
     .replace(/; Next action: [\s\S]*$/, "")
+    .replace(/\n?; Action at iteration\d+ :[\s\S]*$/, "")
+    .replace(/^Command \w+ returned: /, "")
     .replace(/^<returncode>-?\d+<\/returncode>\n<output>\n?/, "")
     .replace(/<\/output>\s*$/, "")
     .replace(/^The result of executing that last command is:\n /, "");

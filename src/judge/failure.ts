@@ -28,6 +28,8 @@ export interface Answer {
 }
 
 const ERROR_CHARS = 200;
+/** Of a line that is searched with a pattern that looks back. */
+const LINE_CHARS = 1000;
 /** An error that a CLI takes for a good answer is short; of a longer one only the first lines are searched. */
 const SHORT_CHARS = 600;
 const HEAD = 2;
@@ -69,11 +71,11 @@ export function failureOf(answer: Answer): Failure | null {
   const { ok, lines, looks, text } = answer;
   if (looks && isEmpty(lines)) return null;
   const named = ok ? messageIn(answer) : (lines.findLast(namesError) ?? lines.at(-1) ?? "");
-  if (named !== null && GONE.test(named)) return { ...asPrinted(named, text), gone: true };
+  if (named !== null && GONE.test(named.slice(0, LINE_CHARS))) return { ...asPrinted(named, text), gone: true };
   const failed = looks ? [] : failedTests(text);
   if (failed.length > 0) {
     const parts = failed.map((line) => steady(line.replaceAll(PASSED, "")));
-    return { shape: steady(text.replaceAll(PASSED, "")), line: failed[0] ?? "", parts, gone: false };
+    return { shape: steady(bounded(text).replaceAll(PASSED, "")), line: failed[0] ?? "", parts, gone: false };
   }
   return named === null ? null : { ...asPrinted(named, text), gone: false };
 }

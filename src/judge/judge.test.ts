@@ -490,6 +490,15 @@ describe("trouble by behaviour", () => {
     ).toBe(-1);
   });
 
+  it("a file that is written to and fro as a whole", () => {
+    const flips = times(12, (n) => ({
+      name: "Write",
+      input: { file_path: "a.ts", content: n % 2 ? "one" : "two" },
+      text: `wrote it, ${"abcdefghijkl"[n]}`,
+    }));
+    expect(firstAt(flips, "alert")).toBe(7);
+  });
+
   it("a tool that is gone, whichever call finds that out", () => {
     for (const text of [
       "ENOENT: no such file or directory, posix_spawn '/opt/claude/2.1.36/claude'",

@@ -149,7 +149,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 48,
     action: "Look at the repeated call; tell it what is wrong, or stop it.",
     source: "OpenHands 4, opencode 3, cline 3 and 5; injected repeats",
-    precision: { watch: { right: 27, of: 30 }, alert: { right: 26, of: 27 } },
+    precision: { watch: { right: 30, of: 33 }, alert: { right: 27, of: 28 } },
   },
   cycle: {
     about: "rounds of the same 2 to 6 calls with the same results",
@@ -159,7 +159,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 24,
     action: "Look at the calls that it goes round in; tell it what is wrong, or stop it.",
     source: "OpenHands 3 rounds of 2, gemini-cli 5 rounds of up to 5",
-    precision: { watch: { right: 33, of: 36 }, alert: { right: 26, of: 26 } },
+    precision: { watch: { right: 34, of: 37 }, alert: { right: 28, of: 28 } },
   },
   again: {
     about: "the same call with the same result among the last 48 steps, since anything was changed",
@@ -169,7 +169,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 48,
     action: "Look at the repeated call; tell it what is wrong, or stop it.",
     source: "qwen-code 6 duplicates anywhere; injected repeats",
-    precision: { watch: { right: 48, of: 53 }, alert: { right: 40, of: 43 } },
+    precision: { watch: { right: 51, of: 59 }, alert: { right: 43, of: 48 } },
   },
   retry: {
     about: "the same failing call with the same answer among the last 48 steps, whatever was changed in between",
@@ -179,7 +179,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 48,
     action: "Look at the failing call; tell it what is wrong, or stop it.",
     source: "OpenHands 3; injected failing tests",
-    precision: { watch: { right: 30, of: 36 }, alert: { right: 22, of: 23 } },
+    precision: { watch: { right: 31, of: 39 }, alert: { right: 23, of: 26 } },
   },
   same_edit: {
     about: "the same edit of a file, made or taken back, among the last 48 steps",
@@ -189,7 +189,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 48,
     action: "Look at the edit that comes and goes; tell it what is wrong, or stop it.",
     source: "injected edits and reverts",
-    precision: ASSUMED,
+    precision: { watch: { right: 10, of: 14 }, alert: { right: 8, of: 10 } },
   },
   same_answer: {
     about: "steps with the same answer among the last 48, however they asked, since anything was changed",
@@ -199,7 +199,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 48,
     action: "It asks the same in other ways: tell it what is wrong, or stop it.",
     source: "injected variants",
-    precision: { watch: { right: 12, of: 14 }, alert: { right: 7, of: 8 } },
+    precision: { watch: { right: 14, of: 17 }, alert: { right: 8, of: 9 } },
   },
   gone: {
     about: "steps of the last 48 that failed because the same tool or program is not there",
@@ -219,7 +219,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     most: 24,
     action: "Look at the error that comes again; tell it how to get past it.",
     source: "injected errors",
-    precision: { watch: { right: 31, of: 36 }, alert: { right: 25, of: 26 } },
+    precision: { watch: { right: 33, of: 40 }, alert: { right: 25, of: 27 } },
   },
   no_news: {
     about: "steps in a row that showed nothing new and changed nothing",
@@ -228,7 +228,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     alert: 8,
     action: "Nothing new comes out: ask it what it waits for, or stop it.",
     source: "injected variants",
-    precision: { watch: { right: 48, of: 48 }, alert: { right: 39, of: 39 } },
+    precision: { watch: { right: 51, of: 54 }, alert: { right: 43, of: 46 } },
   },
   same_words: {
     about: "times that it says the same sentence in one message",

@@ -24,7 +24,7 @@ export interface Step {
   result: number;
   /** What it was answered, with its numbers; null when it says nothing or only that a change was made. */
   answer: number | null;
-  /** The file and the two texts that an edit exchanges, either way. */
+  /** The file and the two texts that an edit exchanges, either way; else the whole of what it writes. */
   edit: number | null;
   /**
    * It failed at something that it wanted to do, and that showed next to nothing new. A look that finds nothing has not failed, nor
@@ -101,8 +101,10 @@ export class Steps {
     const { id, name, input } = activity;
     const text = bounded(inputText(input), CALL_CHARS);
     const command = commandIn(input);
-    const intent = hashOf(`${name}\n${command === undefined ? text : bounded(intentOf(command), CALL_CHARS)}`);
-    this.#pending.push({ id, seq, name, text, intent, command: command !== undefined, edit: editOf(input) });
+    const writing = command === undefined && WRITING_TOOL.test(name);
+    const intent = hashOf(`${name}\n${command === undefined ? text : intentOf(bounded(command, CALL_CHARS))}`);
+    const edit = editOf(input) ?? (writing ? intent : null);
+    this.#pending.push({ id, seq, name, text, intent, command: command !== undefined, edit });
     if (this.#pending.length > MOST_PENDING) this.#pending.shift();
     return text;
   }

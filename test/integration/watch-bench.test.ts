@@ -31,13 +31,12 @@ it("the rules of others do what theirs do", () => {
   const steps = (count: number, more = {}): typeof like.steps =>
     Array.from({ length: count }, () => ({ ...step, ...more }));
   expect([3, 4].map((count) => openHands({ ...like, steps: steps(count, { err: false, obs: "fine" }) }))).toEqual([
-    false,
-    true,
+    -1, 3,
   ]);
-  expect([2, 3].map((count) => openHands({ ...like, steps: steps(count, { err: true }) }))).toEqual([false, true]);
-  expect([4, 5].map((count) => geminiCli({ ...like, steps: steps(count, { thought: "" }) }))).toEqual([false, true]);
+  expect([2, 3].map((count) => openHands({ ...like, steps: steps(count, { err: true }) }))).toEqual([-1, 2]);
+  expect([4, 5].map((count) => geminiCli({ ...like, steps: steps(count, { thought: "" }) }))).toEqual([-1, 4]);
   const chant = "I have to look at this once more before I go on with it. ".repeat(12);
-  expect(geminiCli({ ...like, steps: steps(1, { thought: chant }) })).toBe(true);
+  expect(geminiCli({ ...like, steps: steps(1, { thought: chant }) })).toBe(0);
 });
 
 it("tuning finds the best union that keeps to the healthy runs", () => {
