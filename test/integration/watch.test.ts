@@ -120,31 +120,29 @@ it("R-001.1, R-001.3, R-001.21, R-001.23, R-001.29: a looping agent is blocked, 
   expect((await later.runs.show(run.agent)).verdict).toBe("blocked");
 });
 
-it("R-001.1: an agent that goes over to something else is drifting and then off track", async () => {
+it("R-001.1: an agent that goes over to something else is drifting and, where a person lets words ring, off track", async () => {
   const made = lab();
+  writeFileSync(join(made.folder, "midwatch.config.json"), JSON.stringify({ rules: { off_task: { alert: 6 } } }));
   const other =
     "grep flux colnames in BinnedTimeSeries; the lightcurve periodogram of TESS folds photometry by barycentric epoch, aperture, dilution, detrending and centroid";
-  const away = Array.from({ length: 14 }, (_, n) => [
+  const task =
+    "Rename the swappable dependency of ProjectState in the autodetector of migrations for a ForeignKey constraint";
+  const turn = (words: string, id: string): object[] => [
     {
       type: "assistant",
       message: {
-        id: `m${n}`,
-        content: [
-          { type: "tool_use", id: `t${n}`, name: "Bash", input: { command: `${other} ${"abcdefghijklmn"[n]}` } },
-        ],
+        id: `m${id}`,
+        content: [{ type: "tool_use", id: `t${id}`, name: "Bash", input: { command: `${words} ${id}` } }],
       },
     },
-    {
-      type: "user",
-      message: { content: [{ type: "tool_result", tool_use_id: `t${n}`, content: `line ${"abcdefghijklmn"[n]}` }] },
-    },
-  ]).flat();
+    { type: "user", message: { content: [{ type: "tool_result", tool_use_id: `t${id}`, content: `line ${id}` }] } },
+  ];
+  const near = [..."abcdefghijklm"].flatMap((letter) => turn(task, `n${letter}`));
+  const away = [..."abcdefghijklmn"].flatMap((letter) => turn(other, `o${letter}`));
   const go = join(made.folder, "go");
   const rest = away.slice(16).map((line) => `printf '%s\\n' '${JSON.stringify(line)}'`);
   const then = [`until [ -e '${go}' ]; do sleep 0.02; done`, ...rest, "sleep 60"].join("\n");
-  const workspace = made.open({ env: speaker(made.folder, [init, ...away.slice(0, 16)], then) });
-  const task =
-    "Rename the swappable dependency of ProjectState in the autodetector of migrations for a ForeignKey constraint";
+  const workspace = made.open({ env: speaker(made.folder, [init, ...near, ...away.slice(0, 16)], then) });
   const run = await workspace.runs.start({ driver: "claude", prompt: task });
   const watcher = workspace.verdicts.rounds();
   const status = async (): Promise<Verdict | undefined> => (await watcher.round()).summaries[0]?.on_track_status;
