@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { aboutFor, limitWords, stateOf } from "./state-words.ts";
+import { aboutFor, limitWords, stateOf, sureWords } from "./state-words.ts";
 
 const run = { outcome: null, hold: null, exit: { code: null, signal: null }, alive: null, queued: false } as const;
 
@@ -23,4 +23,14 @@ it("says durations and limits as people do", () => {
     "3 d",
   ]);
   expect(limitWords("wall", "20 s")).toBe("Stopped: 20 s time limit reached.");
+});
+
+it("says how far a verdict can be trusted, and whose word it is", () => {
+  const by = (verdict_source: string, confidence_score: number, confidence_cases: number, level = "alert"): string =>
+    sureWords({ verdict_source, confidence_score, confidence_cases, level });
+  expect(by("rule", 0.9, 48)).toBe("90 % reliable in tests (48 labelled runs), by a rule");
+  expect(by("fact", 0.95, 0)).toBe("95 % reliable in tests (assumed), by a fact of the run");
+  expect(by("rule+model", 0.86, 59)).toBe("86 % reliable in tests (59 labelled runs), by a rule and a model");
+  expect(by("rule", 0.74, 0, "none")).toBe("74 % reliable in tests");
+  expect(by("rules", 0, 0, "watch")).toBe("");
 });

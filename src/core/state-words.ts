@@ -136,6 +136,32 @@ export function passedWords({ limit, value, spent }: PassedLimit): string {
   return `Passed its ${LIMITS[limit]} limit${most}; it goes on.`;
 }
 
+interface Sure {
+  confidence_score: number;
+  confidence_cases?: number;
+  level: string;
+  verdict_source: string;
+}
+
+const SOURCES: Readonly<Record<string, string>> = {
+  fact: "a fact of the run",
+  rule: "a rule",
+  "rule+model": "a rule and a model",
+};
+
+/** How far a verdict can be trusted, and whose word it is; empty where nothing is known. */
+export function sureWords({
+  confidence_score: share,
+  confidence_cases: cases = 0,
+  level,
+  verdict_source: source,
+}: Sure): string {
+  const told = share > 0 ? `${Math.round(share * 100)} % reliable in tests` : "";
+  if (level === "none") return told;
+  const on = told === "" ? "" : cases > 0 ? `${told} (${cases} labelled runs)` : `${told} (assumed)`;
+  return [on, SOURCES[source] === undefined ? "" : `by ${SOURCES[source]}`].filter(Boolean).join(", ");
+}
+
 export interface Standing {
   value: number;
   cause: string | null;

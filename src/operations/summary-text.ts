@@ -1,6 +1,6 @@
 /** A summary for people: the verdict, why, and the lines that anybody can open. */
 
-import { standingWords } from "../core/state-words.ts";
+import { standingWords, sureWords } from "../core/state-words.ts";
 import type { AgentSummary } from "../fleet/workspace.ts";
 import type { RenderOptions } from "./operation.ts";
 import { age, paint, table, used } from "./render.ts";
@@ -25,7 +25,8 @@ export function summaryTable(summaries: readonly AgentSummary[], options: Render
 }
 
 export function summaryText(one: AgentSummary, options: RenderOptions): string {
-  const sure = one.confidence_score > 0 ? `, ${Math.round(one.confidence_score * 100)} % reliable in tests` : "";
+  const words = sureWords(one);
+  const sure = words === "" ? "" : `, ${words}`;
   const cause = [one.cause, one.resets_at && `resets at ${one.resets_at}`].filter(Boolean).join(", ");
   const lines: string[][] = [
     ["agent", `${one.instance_id} (run ${one.run})`],

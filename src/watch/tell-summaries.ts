@@ -100,6 +100,8 @@ function newestRun(context: Context, agent: AgentId): number | undefined {
 async function actOnVerdict(context: Context, summary: AgentSummary): Promise<void> {
   const { instance_id: agent, task, run, level, on_track_status: verdict } = summary;
   if (level !== "alert" || (verdict !== "blocked" && verdict !== "off_track")) return;
+  // A model reads what the agent printed: nothing is done to a run on its word.
+  if (summary.verdict_source === "rule+model") return;
   const policy = withReader(context, (registry) => registry.task(task))?.data["on_verdict"] as
     | VerdictPolicy
     | undefined;

@@ -48,7 +48,10 @@ describe.skipIf(!isInstalled("claude"))("Claude Code as a second voice", () => {
     mkdirSync(home);
     const url = api.play(name, { steps: [], ...scenario });
     const placed = placeSpeaker(made, [init, ...lines]);
-    const run = await made.open({ env: placed.env }).runs.start({ driver: "claude", prompt: "Fix the parser" });
+    const task = made.workspace.runs.makeTask("Fix the parser", { on_verdict: name === "raises" ? "stop" : "notify" });
+    const run = await made
+      .open({ env: placed.env })
+      .runs.start({ driver: "claude", task: task.task, prompt: "Fix the parser" });
     await until(() => readFileSync(run.log, "utf8").split("\n").length > lines.length + 1);
     const watch = askingBy(made, { opinion: "claude", ...more }, cliCommand("claude", { home, url }).env);
     return {
@@ -83,6 +86,8 @@ describe.skipIf(!isInstalled("claude"))("Claude Code as a second voice", () => {
       await watch.until(({ evidence }) => evidence.some(({ rule, value }) => rule === "repeat" && value >= 6));
       await rounds(watch, 3);
       expect(requests()).toHaveLength(1);
+      // Its task says that it is stopped when the watch is sure; on a model's word it is not.
+      expect((await made.workspace.runs.show(run.agent)).outcome).toBeNull();
       expect(stateOf(made, run)).toMatchObject({ ruling: { says: "trouble" }, day: { calls: 1 } });
       const kept = readdirSync(home, { recursive: true }).map(String);
       expect(kept.filter((path) => /projects|\.jsonl$/.test(path))).toEqual([]);

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { SILENT_RULES, standingWords } from "../../../src/core/state-words.ts";
+import { SILENT_RULES, standingWords, sureWords } from "../../../src/core/state-words.ts";
 import type { AgentSummary } from "../../../src/core/summary.ts";
 import type { Message, Report } from "../../../src/core/types.ts";
 import { get, type Items, post } from "../api.ts";
@@ -62,13 +62,13 @@ function Verdict({ shown, summary, onJump }: Pick<SideProps, "shown" | "summary"
         </p>
       </Card>
     );
-  const { on_track_status, confidence_score, evidence, cause, resets_at, since } = summary;
+  const { on_track_status, evidence, cause, resets_at, since } = summary;
   const sure =
     on_track_status === "unknown"
       ? " · not enough data yet"
       : on_track_status === "on_track"
         ? ""
-        : ` · ${Math.round(confidence_score * 100)} % reliable in tests`;
+        : ` · ${sureWords(summary)}`;
   const silentMs = isLive(shown) && shown.last_output_at ? clock.value - Date.parse(shown.last_output_at) : null;
   return (
     <Card
