@@ -14,7 +14,7 @@ import { type Options, type Row, row } from "./support/row.ts";
 
 const CLI = fileURLToPath(new URL("../src/doors/cli/midwatch.ts", import.meta.url));
 const RATE = 50;
-const MOST_PERCENT = 15;
+const MOST_PERCENT = 10;
 const WARM_MS = 4000;
 
 export async function bench({ dir, load, quick, say }: Options): Promise<Row[]> {
