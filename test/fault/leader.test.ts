@@ -176,7 +176,7 @@ it("R-003.10: wall clocks of leader and followers are set by an hour and a day: 
   for (const jump of [HOUR, -HOUR, 24 * HOUR, -24 * HOUR, 0])
     for (const { clock } of workers) {
       clock.set(jump);
-      await sleep(400);
+      await sleep(patient(400)); // A few looks of the leader, however long its lease.
     }
   expect(await at.workspace.journal.leader()).toMatchObject({
     holder: before.holder,

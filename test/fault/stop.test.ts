@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Tier } from "../../src/core/intent.ts";
 import type { Report } from "../../src/core/types.ts";
 import { readProcess } from "../../src/process/identity.ts";
+import { keeperBinary } from "../../src/process/keeper-binary.ts";
 import { stopRaces } from "../soak/stop-races.ts";
 import { makeStand } from "../support/fault/hold-thread.ts";
 import { identify, keeperOf, signal } from "../support/fault/keeper-kill.ts";
@@ -86,7 +87,8 @@ it("R-004.20: a report lists the first 1,000 processes and tells how many there 
 it("R-004.20: a keeper that never answers is given up after 10 s, and can start nothing any more", async () => {
   const at = lab();
   const [keeper, pid] = [join(at.folder, "keeper"), join(at.folder, "pid")];
-  writeFileSync(keeper, `#!/bin/sh\necho $$ >"${pid}"; exec sleep 60\n`, { mode: 0o755 });
+  const says = `[ "$1" != --version ] || exec '${keeperBinary().path}' --version`;
+  writeFileSync(keeper, `#!/bin/sh\n${says}\necho $$ >"${pid}"; exec sleep 60\n`, { mode: 0o755 });
   const workspace = at.open({ env: { ...process.env, MIDWATCH_KEEPER: keeper } });
   await expect(workspace.runs.start({ argv: ["true"] })).rejects.toMatchObject({ code: "KEEPER_FAILED" });
   signal(identify(Number(text(pid))), "SIGKILL");
