@@ -85,7 +85,7 @@ async function run(command, args, hint) {
 }
 
 /** Where the package is called otherwise. */
-const PACKAGE_OF = { rg: "ripgrep", "qemu-aarch64-static": "qemu-user-static" };
+const PACKAGE_OF = { rg: "ripgrep", inotifywait: "inotify-tools", "qemu-aarch64-static": "qemu-user-static" };
 
 /** Debian packages for those of these commands that are missing here. */
 export function missingPackages(commands) {

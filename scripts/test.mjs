@@ -17,6 +17,7 @@ const PACKAGES = [
   "valgrind",
   "chromium",
   "rg",
+  "inotifywait",
   "zsh",
   "fish",
   "haproxy",
