@@ -100,3 +100,11 @@ it.each(["blank", "doubled"])(
     await engine.close();
   },
 );
+
+it("an election without a term counts for no reader, wherever it begins", async () => {
+  const engine = new EmbeddedEngine(layout(folder()));
+  await engine.append([event("before"), event("chosen by a shell", { type: "leader_election" }), event("behind")]);
+  expect(await contents(fenced(engine).read())).toEqual(["before", "behind"]);
+  expect(await contents(fenced(engine).read({ after: await engine.tail(2) }))).toEqual(["behind"]);
+  await engine.close();
+});

@@ -81,7 +81,8 @@ export function fenced(engine: Engine): EventLog {
       // Only what comes from leaders needs to know the elections before the cursor; most readers never meet it.
       if ("event" in item && item.event.term !== undefined && !isLeadersBeat(item.event))
         terms ??= await termsBefore(engine, item);
-      const counts = !("event" in item) || terms === undefined || (await terms.admit(item.event));
+      // An election without a term counts for nothing, whoever reads it from where.
+      const counts = !("event" in item) || (terms ? await terms.admit(item.event) : item.event.type !== ELECTION);
       if (terms !== undefined) last = { at: item.next, known: terms.known };
       if (counts) yield item;
     }
